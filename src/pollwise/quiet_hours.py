@@ -8,7 +8,7 @@ from pollwise.errors import InputError
 
 __all__ = ["QuietHours"]
 
-_HOURS = re.compile(r"(\d{1,2}):(\d{2})-(\d{1,2}):(\d{2})")
+_HOURS = re.compile(r"(\d{1,2}):(\d{2})-(\d{1,2}):(\d{2})", re.ASCII)
 _MINUTES = 24 * 60
 
 

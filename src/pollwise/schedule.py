@@ -134,7 +134,8 @@ class Schedule:
         return len(self._pages)
 
     def __iter__(self) -> Iterator[str]:
-        return iter([page.url for page in self._pages.values()])
+        with self._lock:
+            return iter([page.url for page in self._pages.values()])
 
     def __contains__(self, url: object) -> bool:
         try:
@@ -262,7 +263,8 @@ class Schedule:
         gone is tried again, ever more rarely. `last_changed_at` is when the page changed last, if
         the server says so: a time, or the text of Last-Modified. `retry_after` is how long the host
         wants to be left alone: seconds, or the text of Retry-After. Text that cannot be read counts
-        as none. A poll that was made without being asked for is taken in, too. `InputError` for a
+        as none, and so does a time in the future. A poll that was made without being asked for is
+        taken in, too; one of a page that was removed meanwhile is ignored. `InputError` for another
         URL that is not here.
         """
         outcome = _outcome(changed, failed, gone)
@@ -483,10 +485,13 @@ def _outcome(changed: bool | None, failed: bool, gone: bool) -> Outcome:
 
 def _changed_at(told: Moment | None, now: float) -> float | None:
     """The time of the latest change, from a header or as people give it."""
-    if not isinstance(told, str):
-        return None if told is None else time_of("record: last_changed_at", told)
-    date = parse_http_date(told)
-    date = parse_time(told) if date is None else date
+    if told is None:
+        return None
+    if isinstance(told, str):
+        date = parse_http_date(told)
+        date = parse_time(told) if date is None else date
+    else:
+        date = time_of("record: last_changed_at", told)
     return date if date <= now else None  # NaN: it is no date; some servers name the future
 
 

@@ -33,14 +33,21 @@ from pollwise.live import shards as shards_module
 from pollwise.live.bell import Bell
 from pollwise.live.control import ask, signal_pages
 from pollwise.live.incoming import Incoming
-from pollwise.live.requests import AddPages, ChangeSettings, MarkRead, RemovePages
+from pollwise.live.requests import (
+    AddPages,
+    ChangePages,
+    ChangeSettings,
+    MarkRead,
+    RemovePages,
+    SignalPages,
+)
 from pollwise.live.shards import SharedBudget, split_anew, watched_shard
 from pollwise.scheduler.ledgers import new_ledger, read_ledger
 from pollwise.store import Requester, Store, split_database
 from pollwise.store.place import PostgresDatabase
 from pollwise.store.postgres import connection
 from pollwise.store.postgres.shards import LedgerKeeper, SplitDatabase
-from pollwise.store.records import Batch
+from pollwise.store.records import Batch, NewPage
 from pollwise.testing.store_contract.samples import poll
 from pollwise.types import Outcome
 from pollwise.web.wishes import wished_page
@@ -84,6 +91,10 @@ def add(db: PostgresDatabase, urls: list[str], **wishes: object) -> None:
 def execute(db: PostgresDatabase, statement: str) -> None:
     with psycopg.connect(db.url, autocommit=True) as session:
         session.execute(statement.encode())
+
+
+def listed_pages(db: PostgresDatabase):
+    return read_page_list(db, tag=None, text=None, order=Order.url, limit=None).results
 
 
 def held(budget: SharedBudget, price: float | None, pages: int) -> float:
@@ -274,6 +285,28 @@ class TestPages:
         assert sum(shard.pages for shard in read_shards(one).shards) == len(URLS) - 1
         assert read_shards(db).budget == "5/hour"
         assert ask(one, MarkRead(up_to=9), make=False, say=print).marked == 0
+
+    def test_what_one_shard_refuses_no_shard_does(self, db: PostgresDatabase) -> None:
+        add(db, URLS)
+        unknown = "http://z.example/"
+        for request in (
+            RemovePages((*URLS, unknown)),
+            ChangePages(tuple(wished_page(url, paused=True) for url in (*URLS, unknown))),
+            SignalPages((*URLS, unknown)),
+        ):
+            with pytest.raises(InputError, match=f"{unknown} is not watched"):
+                ask(db, request, make=False, say=print)
+        with pytest.raises(InputError, match="quiet"):
+            ask(db, ChangeSettings(budget="9/day", quiet=("never",)), make=False, say=print)
+        opening = watched_shard(db, [NewPage(unknown)], [], {"at_least": "x"}, say=print)
+        with pytest.raises(InputError, match="at-least 'x'"), opening:
+            pass
+        assert read_shards(db).budget == "60/minute"
+        assert sorted(page.url for page in listed_pages(db)) == sorted(URLS)
+        for place in split_of(db).shards:
+            with Store.open(place) as store:
+                assert not any(record.page.paused for record in store.pages())
+                assert store.waiting_requests() == []
 
     def test_a_schema_that_only_looks_like_a_shard_is_none(self, db: PostgresDatabase) -> None:
         split = split_of(db)
@@ -593,6 +626,7 @@ async def test_one_that_slept_while_another_took_over_ends(
     sleeper, other = [await Watch.start(tmp_path, db, name) for name in ("sleeper", "other")]
     for watch in (sleeper, other):
         await watch.hears("watching ")
+    await until(lambda: {"sleeper", "other"} <= site.askers())  # a run that begins does not wait
     number = re.search(r"polling shard (\d)", sleeper.said)[1]
     sleeper.process.send_signal(signal.SIGSTOP)
     # As the server does when a machine does not answer for a quarter of a minute.

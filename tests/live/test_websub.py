@@ -321,3 +321,20 @@ async def test_a_redirect_of_a_hub_is_followed_under_the_same_guard(
         running.polled(HubLinks(site.url("/old"), site.url("/feed2")))
         await until(lambda: "no public address" in error_of(running.store))
         assert len(hub.asked) == 1
+
+
+async def test_what_was_not_written_when_the_run_ends_is_written_then(start, hub, links):
+    class Ended(Writer):
+        """Its calls are cancelled, as those of a run that ends."""
+
+        async def write(self, *told: object) -> None:
+            raise asyncio.CancelledError
+
+    async with start() as running:
+        subscriber = running.subscriber
+        running.polled(links)
+        with pytest.raises(asyncio.CancelledError):
+            await subscriber._save(Ended())
+    assert [own.hub for own in running.subscriber._own.values()] == [links.hub]
+    with Store.open_readonly(running.store.path) as store:
+        assert [own.hub for own in store.subscriptions()] == [links.hub]

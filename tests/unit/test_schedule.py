@@ -631,3 +631,31 @@ def test_one_whose_calls_were_given_times_goes_on_at_the_latest(tmp_path):
     assert again.next(now=0.0) is None  # it counts as 100
     assert again.wait(now=100.0) == pytest.approx(60.0)
     assert again.next(now=160.0) is not None
+
+
+def test_a_schedule_is_listed_while_another_thread_adds_to_it():
+    schedule = plain()
+    schedule.add("https://0.example/")
+
+    def add() -> None:
+        for number in range(1, 300):
+            schedule.add(f"https://{number}.example/")
+
+    with ThreadPoolExecutor(1) as thread:
+        adding = thread.submit(add)
+        while not adding.done():
+            assert "https://0.example/" in list(schedule)
+        adding.result()
+    assert len(list(schedule)) == 300
+
+
+@pytest.mark.parametrize("told", [4e9, "Fri, 01 Jan 2100 00:00:00 GMT"])
+def test_a_last_change_in_the_future_counts_as_none(told):
+    estimates = []
+    for last_changed_at in (None, told):
+        schedule = Schedule("10/day")
+        schedule.add(A, now=0.0)
+        for day in range(3):
+            schedule.record(A, changed=True, last_changed_at=last_changed_at, now=day * 86_400.0)
+        estimates.append(schedule.estimate(A, now=3 * 86_400.0))
+    assert estimates[0] == estimates[1]

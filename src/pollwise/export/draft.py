@@ -2,6 +2,7 @@
 
 import errno
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,16 +19,18 @@ _FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 def draft(path: Path) -> Iterator[BinaryIO]:
     """A file to write, which takes its place at `path` when the context ends without an error.
 
-    Until then it is beside that place, as `.NAME.part`; after an error it is deleted, and `path` is
-    unchanged. `InputError` if the system does not let it be written. Errors of the store pass.
+    Until then it is beside that place, as `.NAME.NUMBER.part`; after an error it is deleted, and
+    `path` is unchanged. Of several at once the last one stays. `InputError` if the system does not
+    let it be written. Errors of the store pass.
     """
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with open(part, "wb") as file:
+        with open(part, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, path)
+        _keep_names(path.parent)
     except BaseException as error:
         with suppress(OSError):  # on a read-only disk even a missing file cannot be deleted
             part.unlink()
@@ -36,3 +39,12 @@ def draft(path: Path) -> Iterator[BinaryIO]:
         mend = "free some space" if error.errno in _FULL_DISK else "choose another place"
         reason = error.strerror or str(error)
         raise InputError(f"{path} cannot be written ({reason}): {mend}") from error
+
+
+def _keep_names(folder: Path) -> None:
+    """Have the names in a folder survive a power loss."""
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -15,6 +15,7 @@ visible text.
 
 import uuid
 from bisect import bisect_right
+from collections import defaultdict
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -51,8 +52,10 @@ def write_warc(file: BinaryIO, store: Store, min_relevance: float | None, *, now
 
 def _write_page(writer: "WARCWriter", store: Store, document: Document) -> None:
     versions = store.versions(document.page_id)
-    revisits = store.revisits(document.page_id)
     times = [version.seen_at for version in versions]
+    revisits_of: dict[int, list[float]] = defaultdict(list)
+    for time in store.revisits(document.page_id):
+        revisits_of[bisect_right(times, time) - 1].append(time)
     url = document.url
     for number, version in enumerate(versions):
         kind, content_type = "resource", _content_type(version)
@@ -68,9 +71,8 @@ def _write_page(writer: "WARCWriter", store: Store, document: Document) -> None:
             "WARC-Refers-To-Target-URI": url,
             "WARC-Refers-To-Date": _date(version.seen_at),
         }
-        for time in revisits:
-            if bisect_right(times, time) == number + 1:
-                _write(writer, "revisit", url, time, b"", None, headers)
+        for time in revisits_of[number]:
+            _write(writer, "revisit", url, time, b"", None, headers)
 
 
 def _head_of_decoded(head: bytes, size: int) -> bytes:

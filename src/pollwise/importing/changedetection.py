@@ -58,9 +58,12 @@ def read_changedetection(file: IO[bytes]) -> Imported:
                     continue
                 pages.append(page)
                 found = _history(archive, folder)
+                checked_at = _time(watch.get("last_checked"))
+                if not found and checked_at:
+                    left_out.append(f"{page.url}: without past checks, as it has no history.txt")
                 if found:
                     interval = _interval(watch.get("time_between_check")) or default
-                    checks[page.url] = _checks(found, _time(watch.get("last_checked")), interval)
+                    checks[page.url] = _checks(found, checked_at, interval)
     except (
         *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
         *(NotImplementedError, RuntimeError, OSError, EOFError, UnicodeDecodeError),
@@ -74,16 +77,19 @@ def _index(
 ) -> tuple[dict[str, Mapping[str, Any] | str], dict[str, str], float]:
     """The watches by their folders, the titles of tags by id, the default interval in seconds.
 
-    Of a watch with a file of its own it is the name of that file.
+    Of a watch with a file of its own it is the name of that file. All may lie in a folder more.
     """
     names = archive.namelist()
     tags: dict[str, str] = {}
     watches: dict[str, Mapping[str, Any] | str] = {}
     default = _INTERVAL
-    if _INDEX in names:
-        index = _object(archive, _INDEX)
+    for name in names:
+        place = PurePosixPath(name)
+        if place.name != _INDEX:
+            continue
+        index = _object(archive, name)
         watching = _mapping(index.get("watching"))
-        watches |= {str(name): _mapping(watch) for name, watch in watching.items()}
+        watches |= {str(place.parent / uuid): _mapping(watch) for uuid, watch in watching.items()}
         settings = _mapping(index.get("settings"))
         named = _mapping(_mapping(settings.get("application")).get("tags"))
         tags |= {str(name): str(_mapping(tag).get("title") or "") for name, tag in named.items()}
@@ -92,7 +98,7 @@ def _index(
     for name in names:
         place = PurePosixPath(name)
         if place.name == "watch.json":
-            watches[place.parent.name] = name
+            watches[str(place.parent)] = name
         elif place.name == "tag.json":
             tags[place.parent.name] = str(_object(archive, name).get("title") or "")
     if not watches:

@@ -279,13 +279,25 @@ def read_history(db: Place, url: str, limit: int = 20) -> History:
         kept = {(one.page_id, one.version.seen_at): one for one in versions}
         keys = sorted(changes.keys() | kept.keys(), key=lambda key: (key[1], key[0]))
         shown = keys[-limit:]
+        record = store.find_page(address)
+        first = {one.page_id: one.version.seen_at for one in reversed(versions)}
+        if record is not None and record.first_seen_at is not None:
+            first[record.page.id] = record.first_seen_at  # the oldest kept one may be a later one
         return History(
             url=address,
-            watched=store.find_page(address) is not None,
+            watched=record is not None,
             versions=len(versions),
             left_out=len(keys) - len(shown),
             entries=tuple(
-                _entry(store, address, key, kept.get(key), changes.get(key)) for key in shown
+                _entry(
+                    store,
+                    address,
+                    key,
+                    kept.get(key),
+                    changes.get(key),
+                    is_first=key not in changes and first.get(key[0]) == key[1],
+                )
+                for key in shown
             ),
         )
 
@@ -400,11 +412,12 @@ def _entry(
     key: tuple[int, float],
     kept: _Numbered | None,
     change: StoredChange | None,
+    *,
+    is_first: bool,
 ) -> HistoryEntry:
-    """What came with a version, with a change, or with both."""
+    """What came with a version, with a change, or with both; `is_first`: it is the first copy."""
     page_id, seen_at = key
     version = None if kept is None else kept.version
-    is_first = change is None and version is not None and store.versions(page_id)[0] == version
     found = Difference()
     if change is not None and change.items:
         found = Difference(items=change.items)

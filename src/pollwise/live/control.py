@@ -115,11 +115,10 @@ def carry_out(store: Store, request: Request, now: float) -> Carried:
             case MarkRead(seqs, up_to, read):
                 effect = Effect(marked=store.mark_read(seqs, up_to=up_to, read=read))
             case ChangeSettings():
-                told = request.told()
-                WatchSettings(**told)
+                _require_settings(request)
                 if request.keep is not None:
                     store.keep_versions(parse_retention(request.keep))
-                store.change_settings(told)
+                store.change_settings(request.told())
         settings = watch_settings(store)
         kept = parse_budget(settings.budget)
         has_other_pages = any(isinstance(event, Added | Removed) for event in events)
@@ -166,17 +165,28 @@ def carry_out_waiting(store: Store, now: float, *, polls: bool = True) -> list[C
 def ask(db: Place, request: Request, *, make: bool, say: Callable[[str], None]) -> Effect:
     """Have a request carried out, by the process that polls or, if there is none, by this one.
 
+    Signals wait for the process that polls: see `signal_pages`.
+
     `make`: the database is made if there is none. `InputError` for what cannot be done;
     `StoreError` as ever, and if the owner gives no answer within ten seconds: then nothing was
     changed, or of many pages the first were done. Of a split database, each shard is asked for its
     part, one after the other, also if `db` is one of them. `say`: see `Session`.
     """
-    if isinstance(request, AddPages | ChangePages):
-        require_renderable(request.pages)
+    match request:
+        case AddPages(pages) | ChangePages(pages):
+            require_renderable(pages)
+        case ChangeSettings():
+            _require_settings(request)
+        case SignalPages(urls):
+            signal_pages(db, urls)
+            return Effect()
     split = split_database(db)
     parts = _addressed(db, split, request)
+    if len(parts) > 1:  # else one shard could refuse what another one has done
+        for place, part in parts:
+            with Store.open_readonly(place) as store:
+                _require_known(store, part)
     if split is not None and isinstance(request, ChangeSettings) and request.budget is not None:
-        parse_budget(request.budget)
         split.share(request.budget)
         others = replace(request, budget=None)
         parts = _addressed(db, split, others) if others.told() else []
@@ -243,11 +253,11 @@ def signal_pages(db: Place, urls: Sequence[str]) -> None:
 
     `InputError` for pages that are not watched; `StoreError` as ever.
     """
-    for place, part in _addressed(db, split_database(db), SignalPages(tuple(urls))):
-        assert isinstance(part, SignalPages)  # as the whole is
+    parts = _addressed(db, split_database(db), SignalPages(tuple(urls)))
+    for place, part in parts:
         with Store.open_readonly(place) as store:
-            require_watch(store)
-            _watched_pages(store, part.urls)
+            _require_known(store, part)
+    for place, part in parts:
         with Requester.open(place) as requester:
             requester.put_request(encode_request(part), time.time())
 
@@ -304,8 +314,13 @@ def _require_known(store: StoreReader, request: Request) -> None:
     match request:
         case ChangePages(pages):
             _records(store, [page.url for page in pages])
-        case RemovePages(urls):
+        case RemovePages(urls) | SignalPages(urls):
             _records(store, urls)
+
+
+def _require_settings(request: ChangeSettings) -> None:
+    """`InputError` for settings that cannot be."""
+    WatchSettings(**request.told())
 
 
 def _watched(store: StoreReader, url: str) -> PageRecord:

@@ -39,8 +39,11 @@ class ListedPages:
                         self._told[url] = (item.published_at, polled_at)
 
     def carry_out(self, store: Store, now: float) -> list[Signalled]:
-        """The events of the pages told of that are watched, unless their copies are newer."""
-        told, self._told = self._told, {}
+        """The events of the pages told of that are watched, unless their copies are newer.
+
+        After an error the next call gives them.
+        """
+        told = dict(self._told)
         page_ids: dict[float, list[int]] = {}
         for url, (changed_at, polled_at) in told.items():
             record = store.find_page(url)
@@ -51,4 +54,8 @@ class ListedPages:
                 latest += _DAY  # no more than the day is told
             if latest > record.page.seen_at:
                 page_ids.setdefault(polled_at, []).append(record.page.id)
+        for url, seen in told.items():
+            latest_told = self._told.pop(url, seen)
+            if latest_told is not seen:  # told again meanwhile
+                self._told.setdefault(url, latest_told)
         return [Signalled(now, tuple(ids), polled_at) for polled_at, ids in page_ids.items()]

@@ -267,7 +267,7 @@ def joined(effects: Sequence[Effect]) -> Effect:
     told: dict[str, Any] = {place: tuple(named) for place, named in urls.items()}
     for name in ("parts", "listed"):
         told[name] = tuple(text for effect in effects for text in getattr(effect, name))
-    return Effect(**told)
+    return Effect(**told, marked=sum(effect.marked for effect in effects))
 
 
 def encode_request(request: Request) -> str:

@@ -31,7 +31,7 @@ from pollwise.scheduler.ledgers import (
 )
 from pollwise.scheduler.prices import Allotment, ShardReport
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.settings import WatchSettings
+from pollwise.settings import WatchSettings, told_alone
 from pollwise.store import Place, Store, split_database
 from pollwise.store.place import PostgresDatabase, db_option
 from pollwise.store.records import NewPage
@@ -106,6 +106,7 @@ def watched_shard(
             f"{db} is shard {split.named} of a split database, of which each process takes one that"
             f" nobody polls: {db_option(split.place)}"
         )
+    WatchSettings(**told_alone(told, db))
     if followed:
         raise InputError(
             f"{followed[0].path} cannot be followed, as {db} is split: `pollwise add --file` gives"

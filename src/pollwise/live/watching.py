@@ -153,7 +153,8 @@ def watch_pages(
     `may_be_empty`: pages may come later, and `say` is told if there was no database. `beside` gives
     contexts for the run, from what gives its figures. `shard` is what `db` is, if it is one; its
     budget holds instead of one that is told. `say`: see `Session`. `InputError` and `StoreError`
-    come before anything is changed; later, a `StoreError` ends the run.
+    come before anything is changed, but for requests that waited; later, a `StoreError` ends the
+    run.
     """
     first = WatchSettings(**told_alone(told, db))
     reach = partial(_reach_outside, secret=secret, receivers=receivers, once=once)
@@ -178,10 +179,12 @@ def watch_pages(
         require_watch(store)
         if shard is not None:
             told = {name: value for name, value in told.items() if name != "budget"}
-            store.change_settings({"budget": shard.budget.fair(store.totals().pages)})
         settings = replace(watch_settings(store), **told)
         outside = outside or reach(settings, undo=undo)
-        done = carry_out_waiting(store, time.time(), polls=False)
+        if shard is not None:
+            store.change_settings({"budget": shard.budget.fair(store.totals().pages)})
+        for carried in carry_out_waiting(store, time.time(), polls=False):
+            say(described(carried.request, carried.effect))
         before = latest_settings(store)
         settings = replace(watch_settings(store), **told)  # a request may be for another budget
         for change in changes_of(before, settings):
@@ -194,9 +197,8 @@ def watch_pages(
         for path in empty:
             say(f"{path} names no page; its pages are watched as before")
         for one in followed:
-            done += one.remove_missing(store, time.time(), followed)
-        for carried in done:
-            say(described(carried.request, carried.effect))
+            for carried in one.remove_missing(store, time.time(), followed):
+                say(described(carried.request, carried.effect))
         for line in unused_shares(store):
             say(line)
         _forget_failures(store, outside.receivers)

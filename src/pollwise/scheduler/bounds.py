@@ -187,10 +187,14 @@ class BoundedPages:
             self.add(page, now)
             return
         self._costs += page.cost - own.cost
+        was_demanded = self._is_demanded(own)
         own.cost, own.paused = page.cost, page.paused
         own.longest, own.shortest = page.longest_interval, page.shortest_interval
         if own.held_until > -math.inf:
             self.hold(page.id, now)
+        if own.looks_at == -math.inf and self._is_demanded(own) and not was_demanded:
+            # It is overdue by default, and need not wait there any more.
+            self._demanded.add(own.scope, self._deadline(own), page.id)
         self._look(page.id, own)
 
     def begin(self, now: float, rests: Callable[[int], tuple[float, float] | None]) -> None:
@@ -406,7 +410,7 @@ class BoundedPages:
     def _is_overdue(self, page_id: int, now: float) -> bool:
         """Whether a page that was overdue, and leaves the queue, still is."""
         own = self._pages.get(page_id)
-        if own is None:
+        if own is None or own.looks_at > -math.inf:  # it was in both queues
             return False
         own.looks_at = math.inf
         if self._deadline(own) <= now:

@@ -14,7 +14,7 @@ KEPT_POLLS = 50
 """Polls of each page that are kept for explanations; the event log has them all."""
 
 _UNITS = {"h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}
-_PATTERN = re.compile(r"(?P<number>\d{1,9})(?P<unit>[a-z]?)")
+_PATTERN = re.compile(r"(?P<number>\d{1,9})(?P<unit>[a-z]?)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

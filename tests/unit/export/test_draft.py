@@ -1,5 +1,6 @@
 """A file is there as a whole, or what was there before is."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,21 @@ def test_what_the_system_refuses_is_one_line(tmp_path: Path) -> None:
     ):
         raise AssertionError
     assert list(tmp_path.iterdir()) == []
+
+
+def test_each_of_several_writers_at_once_writes_the_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    texts = [bytes([letter]) * 50_000 for letter in b"abcd"]
+
+    def write(text: bytes) -> None:
+        for _ in range(50):
+            with draft(path) as file:
+                file.write(text[:20_000])
+                file.flush()
+                file.write(text[20_000:])
+            assert path.read_bytes() in texts
+
+    with ThreadPoolExecutor(len(texts)) as writers:
+        for done in [writers.submit(write, text) for text in texts]:
+            done.result()
+    assert list(tmp_path.iterdir()) == [path]

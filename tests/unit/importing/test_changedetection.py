@@ -191,3 +191,17 @@ def test_names_of_files_that_are_no_text_are_refused():
         archive.writestr("ü/watch.json", '{"url":"http://e.example/"}')
     with pytest.raises(InputError, match="make it again"):
         read(file.getvalue().replace("ü".encode(), b"\xff\xff"))
+
+
+@pytest.mark.parametrize("files", [OLD, NEW], ids=["until 0.53", "since"])
+def test_all_of_it_may_lie_in_a_folder(files):
+    found = read(backup({f"datastore/{name}": text for name, text in files.items()}))
+    plain = read(backup(files))
+    assert found == plain
+    assert len(found.checks["https://a.example/list"]) == 11
+
+
+def test_that_there_are_no_past_checks_is_said():
+    found = read(backup({"w1/watch.json": NEW["w1/watch.json"]}))
+    assert found.checks == {}
+    assert "https://a.example/list: without past checks, as it has no history.txt" in found.left_out

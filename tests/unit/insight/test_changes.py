@@ -2,6 +2,8 @@
 
 import json
 import math
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -223,3 +225,13 @@ def test_since_when(text, seconds):
 def test_what_is_no_time_is_refused(text):
     with pytest.raises(InputError, match=r"expected an age such as 30m, 12h, 1d or 2w"):
         since_of(text, 0.0)
+
+
+def test_the_oldest_version_that_is_kept_need_not_be_the_first_copy(db):
+    with Store.open(db) as store:
+        store.keep_versions(parse_retention("1"))
+        store.commit(Batch(polls=(poll(0, 40.0, "<p>40"),)))
+    with closing(sqlite3.connect(db)) as connection, connection:
+        connection.execute("DELETE FROM changes")  # as after 200,000 others
+    [entry] = read_history(db, URL).entries
+    assert (entry.version, entry.seen_at, entry.first_copy) == (1, 40.0, False)

@@ -546,3 +546,15 @@ def test_store_scheduler_and_loop_agree_whatever_is_asked_for_and_when(tmp_path_
                     (own.weight, own.cost, own.paused, own.tags, own.select)
                 )
                 assert scheduler.bounds.is_paused(page_id) == page.paused
+
+
+def test_a_signal_that_is_asked_for_waits_for_who_polls(db, store):
+    store.add_pages([new(A)], now=0.0)
+    assert ask(db, SignalPages((A,)), make=False, say=print) == Effect()
+    store.close()
+    assert ask(db, SignalPages((A,)), make=False, say=print) == Effect()
+    with pytest.raises(InputError, match=f"{B} is not watched"):
+        ask(db, SignalPages((B,)), make=False, say=print)
+    with Store.open(db) as owner:
+        [carried] = carry_out_waiting(owner, 5.0)
+    assert carried.request == SignalPages((A,))

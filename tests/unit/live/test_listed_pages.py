@@ -2,6 +2,7 @@
 
 import pytest
 
+from pollwise.errors import StoreBusyError
 from pollwise.events import Signalled
 from pollwise.live.listed_pages import ListedPages
 from pollwise.live.loop import Progress, Watched
@@ -63,3 +64,20 @@ def test_a_copy_that_is_newer_needs_no_signal(store, days, signals):
 
 def test_a_list_that_was_removed_meanwhile_tells_nothing(store):
     assert not noted(told_by(FoundItem("a", url=f"{SITE}1"), page_id=7))
+
+
+def test_what_a_busy_store_did_not_answer_is_told_by_the_next_call(store, monkeypatch):
+    listed = noted(told_by(*(FoundItem(n, url=f"{SITE}{n}") for n in "12")))
+    find, calls = store.find_page, []
+
+    def busy(url):
+        calls.append(url)
+        if len(calls) == 2:
+            raise StoreBusyError("busy")
+        return find(url)
+
+    monkeypatch.setattr(store, "find_page", busy)
+    with pytest.raises(StoreBusyError):
+        listed.carry_out(store, 12 * DAY)
+    assert listed.carry_out(store, 12 * DAY) == [Signalled(12 * DAY, (1, 2), 11 * DAY)]
+    assert not listed

@@ -3,6 +3,7 @@
 import itertools
 import math
 import tracemalloc
+from dataclasses import replace
 
 import pytest
 
@@ -363,3 +364,22 @@ def test_it_wakes_for_a_deadline() -> None:
     commands = some.handle(Added(0.0, (Page(0, longest_interval=10.0, shortest_interval=8.0),)))
     assert started(commands) == [0]
     assert wake_at(commands) < 301.0
+
+
+def test_a_page_that_is_overdue_by_default_need_not_wait_once_it_is_demanded() -> None:
+    kept = BoundedPages(AUTOMATIC, 1.0)
+    kept.begin(0.0, lambda page_id: None)
+    for page in pages(50):
+        kept.add(page, 0.0)
+    now = 1e9
+    assert kept.take_overdue(now, lambda scope: 0.0, spare=False) is None  # one poll in ten
+    kept.update(replace(pages(50)[30], longest_interval=DAY), now)
+    assert kept.take_overdue(now, lambda scope: 0.0, spare=False) == 30
+    kept.started(30)
+    kept.answered(30, UNCHANGED, now)
+    taken = []
+    while (page_id := kept.take_overdue(now, lambda scope: 0.0, spare=True)) is not None:
+        kept.started(page_id)
+        kept.answered(page_id, UNCHANGED, now)
+        taken.append(page_id)
+    assert sorted(taken) == [n for n in range(50) if n != 30], "each once"

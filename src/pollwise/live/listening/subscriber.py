@@ -140,11 +140,15 @@ class Subscriber:
             await asyncio.sleep(self._look_every)
 
     async def _save(self, journal: Journal) -> None:
-        unsaved, self._unsaved = self._unsaved, set()
-        if kept := [self._own[page_id] for page_id in unsaved if page_id in self._own]:
+        kept = [self._own[page_id] for page_id in self._unsaved if page_id in self._own]
+        gone = [page_id for page_id in self._unsaved if page_id not in self._own]
+        # What is not written, as the run ends, is unsaved still.
+        if kept:
             await journal.write(self._store.save_subscriptions, kept)
-        if gone := [page_id for page_id in unsaved if page_id not in self._own]:
+            self._unsaved -= {own.page_id for own in kept if self._own.get(own.page_id) is own}
+        if gone:
             await journal.write(self._store.drop_subscriptions, gone)
+            self._unsaved -= set(gone) - self._own.keys()
 
     def _ask_due(self, journal: Journal) -> None:
         self._asking = {scope: task for scope, task in self._asking.items() if not task.done()}

@@ -13,9 +13,10 @@ OF_COLLECTIONS = {
     "set_searchable", "terms_after", "unsettled",
 }  # fmt: skip
 OF_THE_SERVER = {
-    "become_writer", "begin_writing", "count_batch", "format", "insert_shards", "is_ours",
-    "latest_batch", "latest_writer", "ledger_to_write", "make_shards", "note_format",
-    "save_ledger", "shards", "share_budget", "shared_budget", "unlock", "writer",
+    "announce_budget", "become_writer", "begin_writing", "channel", "count_batch", "format",
+    "insert_shards", "is_ours", "latest_batch", "latest_writer", "ledger_to_write", "make_shards",
+    "note_format", "save_ledger", "shards", "share_budget", "shared_budget", "split_around",
+    "unlock", "writer",
 }  # fmt: skip
 
 
