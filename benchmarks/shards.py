@@ -223,6 +223,7 @@ class Daemon:
         self.found: list[tuple[float, bool]] = []
         self._commands = list(self.scheduler.handle(Added(0.0, tuple(pages))))
         self._now = 0.0
+        self.told = 0
 
     def go_on(self, until: float) -> None:
         """Poll until then."""
@@ -275,7 +276,9 @@ def daemons(arguments: argparse.Namespace) -> list[dict[str, object]]:
                             np.inf,
                             len(daemon.pages),
                             rate=daemon.rate,
+                            polls=daemon.scheduler.polls_begun - daemon.told,
                         )
+                        daemon.told = daemon.scheduler.polls_begun
                         daemon.hold_to(budget.report(report, now).rate, now)
             polls = [poll for daemon in each for poll in daemon.found]
             most[name] = max(most[name], len(polls) / arguments.polls)

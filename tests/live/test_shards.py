@@ -1,6 +1,7 @@
 """A PostgreSQL database that is split, and the processes that poll its shards."""
 
 import asyncio
+import itertools
 import os
 import re
 import signal
@@ -11,7 +12,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, ExitStack, closing
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 import aiohttp
 import psycopg
@@ -99,7 +99,7 @@ def listed_pages(db: PostgresDatabase):
 
 def held(budget: SharedBudget, price: float | None, pages: int) -> float:
     """The rate that a shard holds to after a report."""
-    budget._hold_to(price, pages)
+    budget._hold_to(price, pages, 1000)
     return budget._rate
 
 
@@ -445,6 +445,19 @@ class Memory:
         pass
 
 
+class Busy:
+    """A scheduler that has made many polls since it was looked at."""
+
+    price, pages_known = 1.0, 10
+
+    def __init__(self) -> None:
+        self._polls = itertools.count(step=1000)
+
+    @property
+    def polls_begun(self) -> int:
+        return next(self._polls)
+
+
 async def test_a_rate_falls_by_one_step_in_each_period(monkeypatch: pytest.MonkeyPatch) -> None:
     """Although a shard reports again at once that it holds to less."""
     for name, seconds in (("_HELD_TO", 0.02), ("_ASK_EVERY", 0.05), ("_REPORT_EVERY", 0.4)):
@@ -455,7 +468,7 @@ async def test_a_rate_falls_by_one_step_in_each_period(monkeypatch: pytest.Monke
         held(own, 1.0, 10)
         held(other, 1000.0, 10)
     incoming = Incoming()
-    scheduler = SimpleNamespace(price=1.0, pages_known=10)
+    scheduler = Busy()
     del keeper.rates[:]
     async with own.keeping(scheduler, incoming, time.time, Bell(Path("x"), incoming))(None):
         await asyncio.sleep(1.0)

@@ -249,18 +249,18 @@ class SharedBudget:
     async def _keep(
         self, scheduler: Scheduler, incoming: Incoming, clock: Clock, bell: Bell
     ) -> None:
-        begun_at, is_told = time.monotonic(), False
+        begun_at, is_told, polls = time.monotonic(), False, scheduler.polls_begun
         while True:
-            before = self._rate
+            before, since, polls = self._rate, polls, scheduler.polls_begun
+            stand = scheduler.price, scheduler.pages_known, polls - since
             try:
-                await asyncio.to_thread(self._hold_to, scheduler.price, scheduler.pages_known)
+                await asyncio.to_thread(self._hold_to, *stand)
             except StoreBusyError:  # its server is away, so soon nothing can be kept either
                 if time.monotonic() > self._until:
                     self._rate = self._alone
-            if self._rate < before or self._rate > before * _WORTH_A_CHANGE:
-                self._tell(incoming, clock)
-            else:
+            if before < self._rate <= before * _WORTH_A_CHANGE:
                 self._rate = before
+            self._tell(incoming, clock)  # also if it stays: settings may have changed it
             is_waiting = self._waits(scheduler.pages_known)
             if is_waiting and not is_told and time.monotonic() > begun_at + _SILENT:
                 is_told = True
@@ -270,7 +270,7 @@ class SharedBudget:
                 # report brings is left: the steps of a rate are made for one in ten seconds.
                 await asyncio.sleep(_HELD_TO)
                 with suppress(StoreBusyError):
-                    await asyncio.to_thread(self._report, scheduler.price, scheduler.pages_known)
+                    await asyncio.to_thread(self._report, *stand)
             await asyncio.sleep(_ASK_EVERY)
             if not is_waiting:
                 await bell.wait("budget", _REPORT_EVERY - _ASK_EVERY)
@@ -279,10 +279,10 @@ class SharedBudget:
         budget = BudgetText(max(self._rate, _IDLE), per_page=False).budget(1)
         incoming.put([Budgeted(clock(), budget.rate, budget.burst)])
 
-    def _hold_to(self, price: float | None, pages: int) -> None:
+    def _hold_to(self, price: float | None, pages: int, polls: int) -> None:
         """Report, and hold to what that brings."""
         sent_at = time.monotonic()
-        allotment = self._report(price, pages)
+        allotment = self._report(price, pages, polls)
         if pages and allotment.rate >= _NEARLY * allotment.fair:
             self._has_had_its_share = True
         if self._waits(pages):
@@ -290,7 +290,7 @@ class SharedBudget:
         self._rate, self._alone = allotment.rate, allotment.alone
         self._until = sent_at + allotment.seconds
 
-    def _report(self, price: float | None, pages: int) -> Allotment:
+    def _report(self, price: float | None, pages: int, polls: int) -> Allotment:
         """Tell how the shard stands; what it may spend."""
         report = ShardReport(
             str(self._number),
@@ -299,6 +299,7 @@ class SharedBudget:
             pages=pages,
             rate=self._rate,
             alone=self._alone,
+            polls=polls,
         )
 
         def change(ledger: str, budget: str, now: float) -> tuple[str, Allotment]:

@@ -10,7 +10,9 @@ The price of a shard falls as its rate r rises: as r^-2 where it polls pages mor
 change (r^-3 for age), and less steeply the fewer polls it has. With r ← r (p / common price)^0.1 a
 report leaves 1 - ε/10 of the distance to equal prices, for p ~ r^-ε: a fifth goes where polls are
 many. Larger steps follow the noise of prices that are learned, and lose by it (docs/scale.md);
-where the price hardly depends on the rate (ε near 0) it takes longer, and matters less.
+where the price hardly depends on the rate (ε near 0) it takes longer, and matters less. A price is
+learned by polls, so after a few of them it moves the rate by a smaller step: else a shard that had
+too much would fall to a rate at which it learns no better.
 
 The budget holds meanwhile, whatever is lost or late: nobody is given more until others have told
 that they hold to less. A shard that is not heard until its allotment ends goes on with what it was
@@ -33,6 +35,8 @@ __all__ = ["Allotment", "ShardReport", "ShardedBudget"]
 
 _POWER = 0.1
 """Of the price, by which an allotment grows."""
+_TELLING = 20.0
+"""Polls since the report before from which on a price moves a rate by the whole step."""
 _GROWTH = 2.0
 """The most by which one report multiplies an allotment: prices that were just learned are rough."""
 _LEAST = 0.01
@@ -48,7 +52,7 @@ class ShardReport:
     `price` is what a poll must be worth there (per cost unit, see `Priced`); None: it is not known
     yet. `capacity` is what its hosts take at most, `rate` what it holds to now, and `alone` what it
     will hold to when its allotment has ended; all in cost units a second. `pages` are those that it
-    watches.
+    watches, `polls` those that it made since its report before, from which it knows its price.
     """
 
     shard: str
@@ -57,6 +61,7 @@ class ShardReport:
     pages: int
     rate: float = 0.0
     alone: float = 0.0
+    polls: float = math.inf
 
     def __post_init__(self) -> None:
         what = f"the report of shard {self.shard!r}"
@@ -67,6 +72,7 @@ class ShardReport:
             require(f"{what}: {name}", number, 0.0 <= number < math.inf, "finite and at least 0")
         require(f"{what}: capacity", self.capacity, self.capacity >= 0.0, "at least 0")
         require(f"{what}: pages", self.pages, self.pages >= 0, "at least 0")
+        require(f"{what}: polls", self.polls, self.polls >= 0, "at least 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,11 @@ class Allotment:
     alone: float
     price: float | None
     fair: float
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "seconds", "alone", "fair"):
+            number = getattr(self, name)
+            require(f"Allotment: {name}", number, 0.0 <= number < math.inf, "finite, at least 0")
 
 
 _report_row = attrgetter(*(field.name for field in fields(ShardReport)))
@@ -140,7 +151,7 @@ class ShardedBudget:
         self._lease = lease
         self._begun_at = begun_at
         self._shards: dict[str, _Shard] = {}
-        self._factor = math.nan
+        self._price: float | None = None
         self.rate = rate
 
     @property
@@ -162,14 +173,13 @@ class ShardedBudget:
             (_report_row(shard.report), _allotment_row(shard.allotment), shard.until)
             for shard in self._shards.values()
         ]
-        factor = self._factor if math.isfinite(self._factor) else None
-        return json.dumps({"shards": shards, "factor": factor, "begun_at": self._begun_at})
+        return json.dumps({"shards": shards, "price": self._price, "begun_at": self._begun_at})
 
     def load_state(self, text: str) -> None:
         """Go on from what `state` gave, in a new ledger; `StateError` if it is damaged."""
         try:
             told = json.loads(text)
-            factor = math.nan if told["factor"] is None else float(told["factor"])
+            price = None if told["price"] is None else float(told["price"])
             begun_at = float(told["begun_at"])
             shards = [
                 _Shard(ShardReport(*report), Allotment(*allotment), float(until))
@@ -177,7 +187,7 @@ class ShardedBudget:
             ]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise StateError(f"the ledger of the shards is damaged: {error}") from error
-        self._factor, self._begun_at = factor, begun_at
+        self._price, self._begun_at = price, begun_at
         self._shards = {shard.report.shard: shard for shard in shards}
 
     def told(self) -> list[tuple[ShardReport, Allotment]]:
@@ -187,7 +197,7 @@ class ShardedBudget:
     @property
     def price(self) -> float | None:
         """The common price; None: no shard knows any yet."""
-        return self._factor ** (-1.0 / _POWER) if 0.0 < self._factor < math.inf else None
+        return self._price
 
     def most(self, now: float) -> float:
         """The most that all shards may be spending now, in cost units a second."""
@@ -235,6 +245,7 @@ class ShardedBudget:
         rates = np.array([one.report.rate for one in shards])
         capacity = np.array([one.report.capacity for one in shards])
         prices = np.array([one.report.price or math.nan for one in shards])
+        powers = _POWER * np.array([min(one.report.polls / _TELLING, 1.0) for one in shards])
         alone = np.array([one.alone for one in shards])
         is_priced = np.isfinite(prices) & (rates > 0.0)
         most = np.minimum(capacity, np.where(is_priced, np.maximum(_GROWTH * rates, fair), fair))
@@ -243,10 +254,13 @@ class ShardedBudget:
         is_open = heard & is_priced & (most > least)
         given = np.where(is_open, 0.0, most)
         if is_open.any():
-            strength = rates[is_open] * prices[is_open] ** _POWER
+            logs = np.log(prices[is_open])
+            middle = float(np.average(logs, weights=rates[is_open]))
+            strength = rates[is_open] * np.exp(powers[is_open] * (logs - middle))
             total = self._rate - given.sum()
-            self._factor = _factor(strength, least[is_open], most[is_open], total)
-            given[is_open] = np.clip(self._factor * strength, least[is_open], most[is_open])
+            factor = _factor(strength, least[is_open], most[is_open], total)
+            given[is_open] = np.clip(factor * strength, least[is_open], most[is_open])
+            self._price = math.exp(middle) * factor ** (-1.0 / _POWER) if factor > 0.0 else None
         return float(given[place]), float(fair[place])
 
 

@@ -186,6 +186,8 @@ class Scheduler:
         self._asked_at = -math.inf
         self.saved_at = -math.inf
         """When the loaded state was saved; -inf: none was loaded."""
+        self.polls_begun = 0
+        """Those of this scheduler, not of the one whose state was loaded."""
         self._pages: dict[int, _Terms] = {}
         # All leases are equally long, and time never falls: the first one expires first.
         self._leases: OrderedDict[int, _Lease] = OrderedDict()
@@ -810,6 +812,7 @@ class Scheduler:
 
     def _start(self, page_id: int, now: float, rates: tuple[CellRate, ...]) -> None:
         """Lease a page to a poll, which is counted in these rates."""
+        self.polls_begun += 1
         page = self._pages[page_id]
         for rate in rates:
             rate.spend(page.cost, now)

@@ -48,7 +48,9 @@ def test_a_budget_for_each_page_counts_those_of_all_shards() -> None:
     [
         lambda told: told.pop("shards"),
         lambda told: told.update(begun_at=None),
-        lambda told: told.update(factor="x"),
+        lambda told: told.update(price="x"),
+        lambda told: told["shards"][0][1].__setitem__(0, "x"),
+        lambda told: told["shards"][0][1].__setitem__(1, float("nan")),
         lambda told: told["shards"][0].pop(),
         lambda told: told["shards"][0][0].__setitem__(4, -1.0),
         lambda told: told["shards"][0][0].append(1),
