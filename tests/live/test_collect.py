@@ -370,7 +370,7 @@ async def test_ctrl_c_while_it_compiles_ends_with_a_line(tmp_path):
     running.send_signal(signal.SIGINT)
     status, _, err = await finished(running)
     assert status == -signal.SIGINT
-    assert "stopped while it got ready" in err.splitlines()[-1]
+    assert "stopped before its run began" in err.splitlines()[-1]
 
 
 async def test_a_limit_may_be_for_a_group_of_the_run_before(web, tmp_path):

@@ -29,6 +29,7 @@ from pollwise.errors import (
 from pollwise.insight.changes import read_changes
 from pollwise.insight.page_list import Order, read_page_list
 from pollwise.insight.shards import read_shards, store_of, stores_of
+from pollwise.live import control
 from pollwise.live import shards as shards_module
 from pollwise.live.bell import Bell
 from pollwise.live.control import ask, signal_pages
@@ -135,7 +136,7 @@ class TestSplitting:
             (db, 3, None, "is split already"),
             (whole, 3, None, "holds tables, and a database is split before"),
             (other, 3, None, "holds tables, and a database is split before"),
-            (empty, 1, None, "1 shards: expected 2 to 1,000"),
+            (empty, 1, None, "--into 1: expected 2 to 1,000 shards"),
             (empty, 1001, None, "expected 2 to 1,000"),
             (empty, 3, "much", "budget 'much'"),
         ):
@@ -144,6 +145,27 @@ class TestSplitting:
         assert not Store.exists(empty)
         with pytest.raises(StoreError, match="has no such schema: CREATE SCHEMA makes it"):
             split_anew(empty.in_schema("nothing"), 3, None)
+
+    def test_a_split_that_was_interrupted_is_finished(self, empty: PostgresDatabase) -> None:
+        split_anew(empty, 3, "7/hour")
+        split = split_of(empty)
+        for schema in split.schemas[1:]:
+            execute(empty, f"DROP SCHEMA {schema} CASCADE; CREATE SCHEMA {schema}")
+        with pytest.raises(InputError, match="is split already"):
+            split_anew(empty, 2, "7/hour")
+        split_anew(empty, 3, "7/hour")
+        assert [shard.pages for shard in read_shards(empty).shards] == [0, 0, 0]
+        with pytest.raises(InputError, match="is split already"):
+            split_anew(empty, 3, "7/hour")
+
+    @pytest.mark.parametrize(
+        "damage", ["UPDATE pollwise_shards SET shards = 0", "DELETE FROM pollwise_shards"]
+    )
+    def test_a_damaged_split_is_told(self, db: PostgresDatabase, damage: str) -> None:
+        execute(db, damage)
+        for what in (read_shards, lambda db: add(db, URLS), lambda db: split_anew(db, 3, None)):
+            with pytest.raises(StoreError, match="does not say into how many shards it is split"):
+                what(db)
 
     def test_a_schema_that_is_there_already_is_left_alone(self, empty: PostgresDatabase) -> None:
         with psycopg.connect(empty.url, autocommit=True) as session:
@@ -317,6 +339,22 @@ class TestPages:
         Store.open(place).close()
         add(place, URLS[:1])
         assert sum(shard.pages for shard in read_shards(db).shards) == 0
+
+    def test_a_shard_that_does_not_answer_holds_up_no_other_one(
+        self, db: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(control, "_PATIENCE", 0.3)
+        split = split_of(db)
+        with (
+            Store.open(split.shards[split.number_of("a.example")]),
+            pytest.raises(
+                StoreError, match=r"does not answer.*; what is of 2 other shards was done"
+            ),
+        ):
+            add(db, URLS)
+        assert sum(shard.pages for shard in read_shards(db).shards) > 0
+        add(db, URLS)
+        assert sum(shard.pages for shard in read_shards(db).shards) == len(URLS)
 
 
 class TestTakingOne:

@@ -86,14 +86,21 @@ def serve(
     from pollwise.dashboard.answering import open_answering
     from pollwise.errors import InputError
     from pollwise.insight.collection import holds_collection
+    from pollwise.insight.shards import stores_of
     from pollwise.live.collecting import collect_pages
     from pollwise.live.shards import watched_shard
     from pollwise.live.watching import watch_pages
     from pollwise.store import Store
+    from pollwise.store.place import db_option
 
     told = {"budget": budget, "shares": listed(shares)}
     terms = configured(config, None, db, told)
     telling = telling_of(log, verbose=verbose)
+    if no_polling and len(stores_of(terms.db)) > 1:
+        raise InputError(
+            f"--no-polling shows one shard: name it after --db, as `pollwise shards"
+            f" {db_option(terms.db)}` tells"
+        )
     with (
         stderr_beside(telling.say),
         nullcontext()

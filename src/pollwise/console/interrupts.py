@@ -26,7 +26,7 @@ def end_on_interrupt() -> None:
 def _end(number: int, frame: object) -> None:
     for one in (signal.SIGINT, signal.SIGTERM):  # another one ends it at once
         signal.signal(one, signal.SIG_DFL)
-    line = "stopped while it got ready: nothing is lost, the same command begins anew\n"
+    line = "stopped before its run began: nothing is lost, the same command begins anew\n"
     end_beside(sys.stderr)  # what waits there may hide the cursor
     with suppress(OSError, ValueError):  # nobody may look
         is_terminal = os.isatty(sys.stderr.fileno())

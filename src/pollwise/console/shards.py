@@ -38,4 +38,5 @@ def print_shards(answer: Shards) -> None:
             number(shard.rate * _DAY) if shard.process else "-",
         )
     stdout().print(table)
-    stdout().print(f"the first one: {db_option(answer.shards[0].database)}", soft_wrap=True)
+    one = db_option(answer.shards[0].database)
+    stdout().print(f"shard 0: {one}, the others by their numbers", soft_wrap=True)

@@ -170,7 +170,8 @@ def ask(db: Place, request: Request, *, make: bool, say: Callable[[str], None]) 
     `make`: the database is made if there is none. `InputError` for what cannot be done;
     `StoreError` as ever, and if the owner gives no answer within ten seconds: then nothing was
     changed, or of many pages the first were done. Of a split database, each shard is asked for its
-    part, one after the other, also if `db` is one of them. `say`: see `Session`.
+    part, one after the other, also if `db` is one of them; one that does not answer holds up no
+    other one. `say`: see `Session`.
     """
     match request:
         case AddPages(pages) | ChangePages(pages):
@@ -190,7 +191,17 @@ def ask(db: Place, request: Request, *, make: bool, say: Callable[[str], None]) 
         split.share(request.budget)
         others = replace(request, budget=None)
         parts = _addressed(db, split, others) if others.told() else []
-    effects = [_asked(place, part, make=make, say=say) for place, part in parts]
+    effects: list[Effect] = []
+    failed: StoreError | None = None
+    for place, part in parts:
+        try:
+            effects.append(_asked(place, part, make=make, say=say))
+        except StoreError as error:  # what is of other shards is done nevertheless
+            failed = error
+    if failed is not None:
+        if not effects:
+            raise failed
+        raise StoreError(f"{failed}; what is of {len(effects)} other shards was done") from failed
     return effects[0] if len(effects) == 1 else joined(effects)
 
 

@@ -76,7 +76,7 @@ __all__ = [
 T = TypeVar("T")
 
 _HOUR, _DAY = 3600.0, 86_400.0
-_HURRY = 10.0
+_HURRY = 3.0
 """Seconds that the end of a run may take before people may hurry."""
 _SILENT = 3.0
 """Seconds after which people are told why nothing happens yet, if it was not clear before."""

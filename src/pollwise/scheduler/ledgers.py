@@ -19,7 +19,7 @@ def read_ledger(text: str, budget: str) -> ShardedBudget:
     ledger = ShardedBudget(1.0, lease=LEASE, begun_at=0.0)
     ledger.load_state(text)
     pages = sum(report.pages for report, _ in ledger.told())
-    ledger.rate = parse_budget(budget).total(max(pages, 1))
+    ledger.rate = parse_budget(budget, "the budget of all shards,").total(max(pages, 1))
     return ledger
 
 

@@ -27,14 +27,14 @@ def test_what_waits_is_written_before_the_line(number: signal.Signals) -> None:
     ended = ended_after(f"{GETS_READY}    signal.raise_signal({int(number)})\n")
     *before, last = ended.stderr.splitlines()
     assert before == [str(number) for number in range(1_000)]
-    assert last.startswith("stopped while it got ready")
+    assert last.startswith("stopped before its run began")
     assert ended.returncode == -number
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM] * 5)
 def test_it_ends_in_the_middle_of_a_write(number: signal.Signals) -> None:
     ended = ended_after(GOES_ON, number)
-    assert ended.stderr.splitlines()[-1].startswith("stopped while it got ready")
+    assert ended.stderr.splitlines()[-1].startswith("stopped before its run began")
     assert ended.returncode == -number
 
 

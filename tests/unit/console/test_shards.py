@@ -34,4 +34,4 @@ def test_it_fits_a_terminal_and_says_who_polls_what(terminal) -> None:
     assert "nobody" in text
     assert "98,765,432" in text
     assert "60,480" in text
-    assert last == f"the first one: --db '{SHARDS.shards[0].database}'"
+    assert last == f"shard 0: --db '{SHARDS.shards[0].database}', the others by their numbers"

@@ -92,5 +92,5 @@ def test_what_is_no_ledger_is_told(text: str) -> None:
 
 
 def test_a_budget_that_is_none_is_refused() -> None:
-    with pytest.raises(InputError, match="budget 'much'"):
+    with pytest.raises(InputError, match="the budget of all shards, 'much'"):
         read_ledger(new_ledger(), "much")

@@ -17,7 +17,7 @@ from pollwise.errors import InputError, StoreVersionError
 from pollwise.store.place import PostgresDatabase
 from pollwise.store.postgres.connection import PostgresConnection, PostgresWriter
 from pollwise.store.postgres.database import looked_at, opened_session, writer_of
-from pollwise.store.postgres.failures import reported
+from pollwise.store.postgres.failures import damaged, reported
 from pollwise.store.store import Store
 
 __all__ = ["MOST_SHARDS", "LedgerKeeper", "SplitDatabase"]
@@ -57,7 +57,10 @@ class SplitDatabase:
             [(_, _, is_split, _)] = writer.execute("is_ours").fetchall()
             if not is_split:
                 return None
-            [(version, count)] = writer.execute("shards").fetchall()
+            rows = writer.execute("shards").fetchall()
+        if len(rows) != 1 or rows[0][1] < 2:
+            raise damaged(place, "it does not say into how many shards it is split")
+        [(version, count)] = rows
         if version > _FORMAT:
             raise StoreVersionError(
                 f"{place} is split in format {version}, this pollwise knows formats up to"
@@ -69,10 +72,13 @@ class SplitDatabase:
     def make(cls, place: PostgresDatabase, count: int, *, budget: str, ledger: str) -> Self:
         """Split a database that holds nothing yet into so many shards, with what they share.
 
-        `InputError` for a number out of range, and if it holds anything.
+        A split that was interrupted is finished. `InputError` for a number out of range, and if the
+        database holds anything.
         """
         if not 2 <= count <= MOST_SHARDS:
-            raise InputError(f"{count} shards: expected 2 to {MOST_SHARDS:,d}")
+            raise InputError(f"--into {count}: expected 2 to {MOST_SHARDS:,d} shards")
+        if (begun := cls._unfinished(place, count)) is not None:
+            return begun._with_stores()
         with opened_session(place) as session, reported(place), session.transaction():
             writer = PostgresWriter(session)
             schema, ours, is_split, has_tables = looked_at(place, writer)
@@ -96,10 +102,21 @@ class SplitDatabase:
             writer.execute("make_shards")
             values = {"format": _FORMAT, "shards": count, "budget": budget, "ledger": ledger}
             writer.execute("insert_shards", values)
-        split = cls(place, schemas)
-        for shard in split.shards:
+        return cls(place, schemas)._with_stores()
+
+    @classmethod
+    def _unfinished(cls, place: PostgresDatabase, count: int) -> Self | None:
+        """A split into so many that was interrupted, so that shards have no tables yet."""
+        split = cls.read(place)
+        if split is None or split.named is not None or len(split.schemas) != count:
+            return None
+        return None if all(map(Store.exists, split.shards)) else split
+
+    def _with_stores(self) -> Self:
+        """This one, once all shards have their tables."""
+        for shard in self.shards:
             Store.open(shard).close()
-        return split
+        return self
 
     @property
     def shards(self) -> tuple[PostgresDatabase, ...]:
