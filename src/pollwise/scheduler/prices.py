@@ -132,7 +132,7 @@ class ShardedBudget:
     no shard: for a `lease` from `begun_at` (UTC seconds) on it gives none more than that holds to,
     so that all can be heard. Of those that are cut off it does not hear: what these go on with
     comes on top of the budget, unless it has loaded the `state` of the one before. A report takes
-    time in proportion to the number of shards: .3 ms for 1,000. `InputError` for numbers out of
+    time in proportion to the number of shards: 1 ms for 1,000. `InputError` for numbers out of
     range.
 
     >>> budget = ShardedBudget(10.0, lease=60.0, begun_at=-60.0)
