@@ -80,8 +80,8 @@ class Schedule:
     `now` is the time of a call: UTC seconds, or what else `pollwise.times` understands; None: that
     of this machine, which is not set back while the schedule is in use. With times given, the same
     calls always give the same answers. A time earlier than that of the call before counts as the
-    same. Methods may be called from any thread. The first schedule on a machine takes about a
-    minute to compile when its first pages are added. `InputError` for what cannot be used.
+    same. Methods may be called from any thread. The first schedule on a machine takes about
+    half a minute to compile when its first pages are added. `InputError` for what cannot be used.
     """
 
     def __init__(

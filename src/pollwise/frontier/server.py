@@ -80,7 +80,7 @@ async def _compile() -> None:
     compiling = asyncio.ensure_future(asyncio.to_thread(Revisits.compile))
     await asyncio.wait([compiling], timeout=_PATIENCE)
     if not compiling.done():
-        _LOG.info("compiling, which takes about a minute the first time on a machine")
+        _LOG.info("compiling, which takes about half a minute the first time on a machine")
     await compiling
 
 

@@ -90,7 +90,8 @@ Besides = Callable[[Journal], AbstractAsyncContextManager[None]]
 MakePoller = Callable[..., AbstractAsyncContextManager[WebPoller]]
 """Makes a poller of the live web, from the other arguments of `web_poller`."""
 
-_SWITCH = 0.0005  # seconds
+_SWITCH = 0.0005
+"""Seconds."""
 
 
 class Session:

@@ -256,7 +256,7 @@ class Scheduler(QueueScheduler):
             self._new.clear()
 
     def _add(self, pages: list[str]) -> None:
-        with told_if_slow(_LOG.info, "pollwise is compiling, once, about a minute", after=3.0):
+        with told_if_slow(_LOG.info, "pollwise is compiling, once, about half a minute", after=3.0):
             self._schedule.add(pages, now=self.clock())
         self._save_later()
 

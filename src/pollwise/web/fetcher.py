@@ -64,9 +64,13 @@ async def follow_none(url: str) -> str:
 _NO_LOGIN = "the proxy wants a login (407): give --netrc, and its login in the netrc file"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PIECE = 64 * 1024
+"""Bytes of a body that are read at a time."""
 _MAX_LARGE = 4
+"""Large bodies that are held at a time: each may have `MAX_BYTES`, and be decompressed."""
 _LONGEST_WAIT = 30.0
+"""Seconds that one waits for others of them; then its poll is postponed."""
 _MAX_KEPT = 200
+"""Hosts to which connections stay open: each takes a descriptor."""
 
 MAX_BYTES = 10 * 2**20
 """The default size of the largest body."""
