@@ -89,7 +89,7 @@ def print_diff(answer: VersionDiff) -> None:
                 for kind in (Edit.REMOVED, Edit.ADDED):
                     _print(console, _SIGNS[kind] + _side(block, kind), _STYLES[kind])
     if not answer.hunks:
-        stderr().print("what counts of them is the same", soft_wrap=True)
+        stderr().print("what counts of them is the same, or is no text", soft_wrap=True)
     if answer.gone_at is not None:
         stderr().print(
             f"the page has been gone since {moment(answer.gone_at)} (UTC)", soft_wrap=True

@@ -12,6 +12,7 @@ from pollwise.errors import StoreError, StoreVersionError
 from pollwise.store.sqlite.failures import damaged
 from pollwise.store.sqlite.file_format import (
     APPLICATION_ID,
+    OTHER_FILES,
     connect,
     latest_format,
     migrate,
@@ -52,7 +53,11 @@ def check_usable(path: Path) -> None:
     if not stat.S_ISREG(status.st_mode):
         what = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
         raise StoreError(f"{path} is {what}: name a database file")
-    if status.st_size and _application_id(path) != APPLICATION_ID:
+    if status.st_size and (found := _application_id(path)) != APPLICATION_ID:
+        if found in OTHER_FILES:
+            raise StoreError(
+                f"{path} holds {OTHER_FILES[found]}, no watch or collection: choose another file"
+            )
         raise StoreError(f"{path} is a database of another program: choose another file")
     if status.st_nlink > 1:
         # What is newest is in the -wal file beside one name, and would be missed by another.

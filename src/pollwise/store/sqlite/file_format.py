@@ -5,10 +5,20 @@ from pathlib import Path
 
 from pollwise.store.sqlite.queries import migrations
 
-__all__ = ["APPLICATION_ID", "connect", "latest_format", "migrate", "pragma", "prepare"]
+__all__ = [
+    "APPLICATION_ID",
+    "OTHER_FILES",
+    "connect",
+    "latest_format",
+    "migrate",
+    "pragma",
+    "prepare",
+]
 
 APPLICATION_ID = 0x706F6C77
 """`polw`: marks a SQLite file as a database of pollwise."""
+OTHER_FILES = {0x706F6C66: "a frontier", 0x706F6C73: "a crawl by Scrapy"}
+"""What else pollwise keeps in SQLite, by application id (see `owned_file`)."""
 
 _BUSY_SECONDS = 10.0
 

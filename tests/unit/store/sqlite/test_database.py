@@ -15,6 +15,7 @@ import pytest
 
 from pollwise.errors import StoreBusyError, StoreError, StoreVersionError
 from pollwise.events import Tick
+from pollwise.frontier.store import FrontierStore
 from pollwise.store import Store
 from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, Sizes
 from pollwise.store.sqlite import database, file_format, lock
@@ -92,6 +93,10 @@ def make_foreign_wal(path: Path) -> None:
         )
 
 
+def make_frontier(path: Path) -> None:
+    FrontierStore(path).close()
+
+
 def make_truncated(path: Path) -> None:
     Store.open(path).close()
     os.truncate(path, 5000)
@@ -103,6 +108,7 @@ def make_truncated(path: Path) -> None:
         (make_text, ["is not a database", "choose another file"]),
         (make_foreign, ["is a database of another program", "choose another file"]),
         (make_foreign_wal, ["is a database of another program", "choose another file"]),
+        (make_frontier, ["holds a frontier, no watch or collection", "choose another file"]),
         (make_truncated, ["is damaged", "restore a copy"]),
         (Path.mkdir, ["is a folder", "name a database file"]),
         (os.mkfifo, ["is no regular file", "name a database file"]),
