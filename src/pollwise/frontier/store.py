@@ -6,6 +6,7 @@ What was committed is on the disk and survives the death of the process at any m
 from importlib.resources import files
 from pathlib import Path
 
+from pollwise.store.sqlite.file_format import FRONTIER_ID
 from pollwise.store.sqlite.owned_file import FileKind, OwnedFile, OwnedFileReader
 from pollwise.store.tables.learned import pack_rows, pack_shared, unpack_rows, unpack_shared
 from pollwise.types import StateDict
@@ -14,7 +15,7 @@ __all__ = ["FrontierReader", "FrontierStore"]
 
 _KIND = FileKind(
     "a frontier",
-    application_id=0x706F6C66,  # `polf`
+    application_id=FRONTIER_ID,
     format=1,
     schema=(files(__package__ or "") / "schema.sql").read_text(encoding="utf-8"),
 )

@@ -103,8 +103,8 @@ def watched_shard(
         return
     if split.named is not None:
         raise InputError(
-            f"{db} is shard {split.named} of a split database, of which each process takes one that"
-            f" nobody polls: {db_option(split.place)}"
+            f"{db} is shard {split.named} of a split database, of which each process takes a free"
+            f" one by itself: name the whole, {db_option(split.place)}"
         )
     WatchSettings(**told_alone(told, db))
     if followed:
@@ -283,12 +283,12 @@ class SharedBudget:
         """Report, and hold to what that brings."""
         sent_at = time.monotonic()
         allotment = self._report(price, pages, polls)
+        self._rate, self._alone = allotment.rate, allotment.alone
+        self._until = sent_at + allotment.seconds
         if pages and allotment.rate >= _NEARLY * allotment.fair:
             self._has_had_its_share = True
         if self._waits(pages):
             self._keeper.announce()
-        self._rate, self._alone = allotment.rate, allotment.alone
-        self._until = sent_at + allotment.seconds
 
     def _report(self, price: float | None, pages: int, polls: int) -> Allotment:
         """Tell how the shard stands; what it may spend."""

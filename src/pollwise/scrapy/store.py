@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pollwise.store.sqlite.failures import reported
+from pollwise.store.sqlite.file_format import CRAWL_ID
 from pollwise.store.sqlite.owned_file import FileKind, OwnedFile
 
 __all__ = ["Copy", "CrawlStore"]
 
 _KIND = FileKind(
     "a crawl by Scrapy",
-    application_id=0x706F6C73,  # `pols`
+    application_id=CRAWL_ID,
     format=1,
     schema=(files(__package__ or "") / "schema.sql").read_text(encoding="utf-8"),
     survives_power_loss=False,  # what is lost is fetched anew

@@ -7,6 +7,8 @@ from pollwise.store.sqlite.queries import migrations
 
 __all__ = [
     "APPLICATION_ID",
+    "CRAWL_ID",
+    "FRONTIER_ID",
     "OTHER_FILES",
     "connect",
     "latest_format",
@@ -17,8 +19,12 @@ __all__ = [
 
 APPLICATION_ID = 0x706F6C77
 """`polw`: marks a SQLite file as a database of pollwise."""
-OTHER_FILES = {0x706F6C66: "a frontier", 0x706F6C73: "a crawl by Scrapy"}
-"""What else pollwise keeps in SQLite, by application id (see `owned_file`)."""
+FRONTIER_ID = 0x706F6C66
+"""`polf`: marks the file of a frontier."""
+CRAWL_ID = 0x706F6C73
+"""`pols`: marks that of a crawl by Scrapy."""
+OTHER_FILES = {FRONTIER_ID: "a frontier", CRAWL_ID: "a crawl by Scrapy"}
+"""What else pollwise keeps in SQLite (see `owned_file`)."""
 
 _BUSY_SECONDS = 10.0
 
