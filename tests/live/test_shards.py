@@ -746,6 +746,9 @@ async def test_a_daemon_shows_its_shard(server: Server, site: Site, tmp_path: Pa
         daemon = Daemon(tmp_path, session)
         await daemon.start("--db", db.url)
         try:
+            async with asyncio.timeout(PATIENCE):  # 503 until it has read its database
+                while await daemon.status("/api/status") != 200:
+                    await asyncio.sleep(0.1)
             async with session.get(f"{daemon.address}/api/status") as answer:
                 told = await answer.json()
             shard = next(one for one in read_shards(db).shards if one.process)
