@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import partial
 from typing import Any, Protocol
 
 __all__ = ["Clock", "LiveClock"]
@@ -37,9 +38,10 @@ class Clock(Protocol):
         """Return when one of the tasks is done, at the time `until` (UTC seconds), or before."""
 
 
-def _seconds_since_boot() -> float:
-    """Seconds that also count while the machine sleeps, where the system has such a clock."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+_seconds_since_boot = partial(
+    time.clock_gettime, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+)
+"""Seconds that also count while the machine sleeps, where the system has such a clock."""
 
 
 class LiveClock:
@@ -64,9 +66,10 @@ class LiveClock:
     def __call__(self) -> float:
         """The time in UTC seconds since 1970; it never falls."""
         counted = self._seconds()
-        if counted < self._counted:
+        if counted >= self._counted:
+            self._now += counted - self._counted
+        else:
             self._fell = True
-        self._now += max(counted - self._counted, 0.0)
         self._counted = counted
         return self._now
 

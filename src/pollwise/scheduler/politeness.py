@@ -7,7 +7,7 @@ section 10.2.3).
 """
 
 import math
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 __all__ = [
     "Host",
@@ -25,8 +25,7 @@ _SHORTEST_WAIT = 0.01
 """Seconds that a page which comes while a poll is under way has to wait at least."""
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(NamedTuple):
     """What politeness needs to know of one scope; a new one is free at any time.
 
     `pace` is the delay in seconds that the host asked for, `blocked_until` the time until which it
@@ -84,39 +83,39 @@ def turned_away(host: Host, now: float, crawl_delay: float) -> tuple[Host, float
         # A page that comes back again and again while a poll is late must not lose its turn.
         return host, free
     turn = max(_delay(host, crawl_delay) + host.duration, _SHORTEST_WAIT)
-    return replace(host, waiting=host.waiting + 1), free + host.waiting * turn
+    return host._replace(waiting=host.waiting + 1), free + host.waiting * turn
 
 
 def poll_begun(host: Host, now: float) -> Host:
     """The host with a poll under way."""
-    return replace(host, polling_since=now, waiting=0)
+    return host._replace(polling_since=now, waiting=0)
 
 
 def poll_ended(host: Host, now: float) -> Host:
     """The host after its poll was answered."""
     duration = host.duration if host.polling_since is None else now - host.polling_since
-    return replace(host, polling_since=None, ended_at=now, duration=duration, waiting=0)
+    return host._replace(polling_since=None, ended_at=now, duration=duration, waiting=0)
 
 
 def poll_lost(host: Host, now: float) -> Host:
     """The host after its poll was given up; how long its answers take is not known from that."""
-    return replace(host, polling_since=None, ended_at=now, waiting=0)
+    return host._replace(polling_since=None, ended_at=now, waiting=0)
 
 
 def blocked(host: Host, until: float) -> Host:
     """The host left alone until a time, or longer if it was blocked for longer."""
-    return replace(host, blocked_until=max(host.blocked_until, until))
+    return host._replace(blocked_until=max(host.blocked_until, until))
 
 
 def paced(host: Host, delay: float) -> Host:
     """The host with the delay in seconds that it asks for now."""
-    return replace(host, pace=delay)
+    return host._replace(pace=delay)
 
 
 def set_back(host: Host, seconds: float) -> Host:
     """The host, to which no poll is under way, with all its times so much earlier."""
-    return replace(
-        host, blocked_until=host.blocked_until - seconds, ended_at=host.ended_at - seconds
+    return host._replace(
+        blocked_until=host.blocked_until - seconds, ended_at=host.ended_at - seconds
     )
 
 
