@@ -8,6 +8,8 @@ __all__ = ["kind_of"]
 # Looked for at the begin of a word only: else each letter of a long one would be tried.
 _ORIGIN = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 _NUMBERED = re.compile(r"([^\W\d]*)[-_.]?\d[\d\W_]*")
+_NUMBERED_WORD = re.compile(r"[^\W\d]+\d")
+_AFTER = re.compile(r"[?#]")
 _EXTENSION = re.compile(r"\.[a-z]{2,5}$", re.IGNORECASE)
 
 
@@ -26,17 +28,26 @@ def kind_of(name: str) -> str:
     >>> kind_of("contrib/Example/Privacy Policy"), kind_of("https://example.org/privacy")
     ('contrib/example/*', 'privacy')
     """
-    path = re.split(r"[?#]", _ORIGIN.sub("", name.strip()), maxsplit=1)[0].casefold()
-    *folders, last = [part for part in path.split("/") if part] or [""]
-    if folders and _masked(last) == last:
-        last = "*" + (ending[0] if (ending := _EXTENSION.search(last)) else "")
-    return "/".join([*map(_masked_folder, folders), _masked(last)])
+    path = _AFTER.split(_ORIGIN.sub("", name.strip()), maxsplit=1)[0].casefold()
+    folders, _, last = path.strip("/").rpartition("/")
+    masked = _masked(last)
+    if not folders:
+        return masked
+    if masked == last:
+        masked = "*" + (ending[0] if (ending := _EXTENSION.search(last)) else "")
+    return _masked_folders(folders) + masked
 
 
 @lru_cache(65_536)
-def _masked_folder(part: str) -> str:
-    """`_masked`, except that a single digit after a word stays, as in v2."""
-    return part if re.fullmatch(r"[^\W\d]+\d", part) else _masked(part)
+def _masked_folders(path: str) -> str:
+    """The folders of a path, each masked, except that a single digit after a word stays, as in v2;
+    with a slash after each.
+    """
+    return "".join(
+        f"{part if _NUMBERED_WORD.fullmatch(part) else _masked(part)}/"
+        for part in path.split("/")
+        if part
+    )
 
 
 def _masked(part: str) -> str:

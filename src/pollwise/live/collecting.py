@@ -184,12 +184,12 @@ async def _collect(
     make_room()
     traffic = Traffic()
     rules = UrlRules(settings.allow, settings.deny)
-    pages = [record.page for record in session.records]
+    pages = [own.page for own in session.watched.values()]
     left_out = [page.id for page in pages if rules.refusal(page.url) is not None]
     if left_out:
         nothing = ": nothing is left to poll" if len(left_out) == len(pages) else ""
         session.say(f"--allow and --deny leave out {count(len(left_out), 'known page')}{nothing}")
-    held = {record.page.id for record in session.records if record.page.seen_at is not None}
+    held = {page.id for page in pages if page.seen_at is not None}
     collection = _collection(session, settings.topic, link_filter, say)
     processor = ResponseProcessor[Digest](
         partial(digest, judge=settings.topic.judge), workers=settings.workers
@@ -288,7 +288,7 @@ def _collection(
         stored_filter(store, about),
         link_filter,
         partial(_stored_terms, store.path),
-        records=session.records,
+        records=store.pages(),
         next_page_id=store.next_page_id(),
         say=say,
     )

@@ -79,9 +79,9 @@ class StandingCounter:
         self._polls = session.store.totals().polls
         self._known = KnownPages()
         self._shared = settings.shared_scopes()
-        for record in session.records:
-            if record.page.id not in left_out:
-                self._note(record.page, record.outcome)
+        for page_id, own in session.watched.items():
+            if page_id not in left_out:
+                self._note(own.page, own.outcome)
         self._delay = host_delays(settings, session.scheduler.host_pace)
         self._say = session.say
         self._look_at = -math.inf

@@ -2,11 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 
+from pollwise.live.loop import Watched
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.settings import WatchSettings
-from pollwise.store.records import PageRecord
 
 __all__ = ["first_copies_told"]
 
@@ -17,17 +17,16 @@ _SHORT = 10.0
 _UNITS = (("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
 
 
-def first_copies_told(records: Iterable[PageRecord], settings: WatchSettings) -> str | None:
+def first_copies_told(watched: Collection[Watched], settings: WatchSettings) -> str | None:
     """A line that says how long the pages never polled take; None: not long.
 
     >>> first_copies_told([], WatchSettings()) is None
     True
     """
-    records = list(records)
     texts = settings.first_copies, settings.budget
-    rate = max(parse_budget(text).total(len(records)) for text in texts) if records else math.inf
+    rate = max(parse_budget(text).total(len(watched)) for text in texts) if watched else math.inf
     groups, limits = settings.shared_scopes(), settings.limit_rates()
-    scopes = (record.page.scope for record in records if record.outcome is None)
+    scopes = (own.page.scope for own in watched if own.outcome is None)
     by_scope = Counter(groups.get(scope, scope) for scope in scopes)
     pages = by_scope.total()
     apart = settings.crawl_delay + _ANSWER

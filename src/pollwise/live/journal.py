@@ -207,6 +207,7 @@ class Journal:
         self._store.prune_events(keep_runs=_RUNS_KEPT - 1)
         initial = None if self._initial is None else self._initial.pack()
         self._store.start_run(self._begun_at, self._settings, initial)
+        self._initial = None  # it is as large as what the run itself holds
 
     def _batch(self, turn: Progress) -> Batch:
         self._untold |= {report.result.observation.page_id for report in turn.reports}

@@ -53,12 +53,14 @@ _NOTHING = PageMemory()  # one for the million pages of a fringe
 class Watched:
     """A page, and what is remembered of it for the next poll: the one copy that a run holds.
 
-    `gone`: the latest poll that did not fail found it so.
+    `gone`: the latest poll that did not fail found it so. `outcome` is that of the latest poll that
+    was made; None: none was.
     """
 
     page: Page
     memory: PageMemory
     gone: bool = False
+    outcome: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,7 +385,9 @@ def _remember(
         own = watched.get(observation.page_id)
         if own is None:  # removed while it was polled
             continue
-        page, gone = own.page, own.gone
+        page, gone, outcome = own.page, own.gone, own.outcome
+        if observation.outcome is not Outcome.POSTPONED:
+            outcome = observation.outcome
         if observation.outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.GONE):
             gone = observation.outcome is Outcome.GONE
             if gone != own.gone and page.seen_at is not None:
@@ -393,5 +397,5 @@ def _remember(
                 first_copies.add(page.id)
             in_a_row = report.result.memory.noise.changes_in_a_row
             page = replace(page, seen_at=observation.polled_at, changes_in_a_row=in_a_row)
-        watched[page.id] = Watched(page, report.result.memory, gone)
+        watched[page.id] = Watched(page, report.result.memory, gone, outcome)
     return frozenset(first_copies), frozenset(gone_or_back)

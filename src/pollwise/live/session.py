@@ -45,7 +45,6 @@ from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import Settings, WatchSettings, damaged_run
 from pollwise.slow_work import told_if_slow
 from pollwise.store import Store
-from pollwise.store.records import PageRecord
 from pollwise.store.retention import parse_retention
 from pollwise.texts import plain
 from pollwise.types import Observation, Outcome, StateDict
@@ -128,7 +127,7 @@ class Session:
         self._awaited: AwaitedPolicy | None = None
         is_sure = scheduler is None and not has_compiled(settings)
         if isinstance(settings, WatchSettings) and is_sure and not once:
-            is_any_missing = any(record.outcome is None for record in self.records)
+            is_any_missing = any(own.outcome is None for own in self.watched.values())
             meanwhile = "; first copies are fetched meanwhile, and" if is_any_missing else ";"
             goes_on = store.has_learned()
             say(
@@ -136,9 +135,9 @@ class Session:
                 f" {'goes on' if goes_on else 'starts'} after it"
             )
             self._awaited = AwaitedPolicy()
-            self.scheduler = settings.scheduler(len(self.records), self._awaited)
+            self.scheduler = settings.scheduler(len(self.watched), self._awaited)
             if goes_on:
-                self._take_up(settings.policy(len(self.records)))
+                self._take_up(settings.policy(len(self.watched)))
         else:
             # What was compiled may be of no use any more, as on another processor.
             why = "the first run compiles for about half a minute"
@@ -148,7 +147,7 @@ class Session:
                 self._prepare(scheduler)
 
     def _prepare(self, scheduler: Scheduler | None) -> None:
-        pages = len(self.records)
+        pages = len(self.watched)
         self.scheduler = self.settings.scheduler(pages) if scheduler is None else scheduler
         self._take_up(self.scheduler.policy)
         if scheduler is None:
@@ -170,9 +169,12 @@ class Session:
             store.forget_learned()
 
     @cached_property
-    def records(self) -> list[PageRecord]:
-        """The pages at the start."""
-        return self.store.pages()
+    def watched(self) -> dict[int, Watched]:
+        """The pages by id, which the run keeps up to date."""
+        return {
+            record.page.id: Watched(record.page, record.memory, record.gone, record.outcome)
+            for record in self.store.each_page()
+        }
 
     async def run(
         self,
@@ -201,19 +203,10 @@ class Session:
         only learn; `first` those of pages that are polled ahead of all others, once. A `StoreError`
         ends the run; so does what the last run left, if it is damaged.
         """
-        watched = {r.page.id: Watched(r.page, r.memory, r.gone) for r in self.records}
-        del self.records
-        pages = tuple(own.page for own in watched.values())
-        awaited = self._awaited
-        initial = InitialState(
-            pages, self._learned, self.store.scheduler_state(), awaited is not None, first
-        )
-        try:
-            initial.begin(self.scheduler)
-        except StateError as error:
-            raise damaged_run(self.store.path) from error
+        watched = self.watched
+        initial = self._begun(first)
         incoming = Incoming() if incoming is None else incoming
-        limit = Once(self.scheduler, pages, self.clock, self.say) if self._once else None
+        limit = Once(self.scheduler, initial.pages, self.clock, self.say) if self._once else None
         if limit is not None:
             incoming.put([limit.event])
         if told := _too_much_demanded(self.scheduler.bounds.demanded(), self.scheduler.budget.rate):
@@ -229,22 +222,22 @@ class Session:
             on_progress(progress, watched)
 
         async with AsyncExitStack() as stack:
-            journal = await stack.enter_async_context(
-                Journal(
-                    self.store,
-                    self.scheduler,
-                    # What a collection begins with is in the store already, and the events of one
-                    # that leaves pages out cannot be re-run.
-                    None if collected or left_out else initial,
-                    settings=self.settings.recorded(),
-                    clock=self.clock,
-                    stop=stop,
-                    incoming=incoming,
-                    on_progress=shown,
-                    say=self.say,
-                    states=states,
-                )
+            journal = Journal(
+                self.store,
+                self.scheduler,
+                # What a collection begins with is in the store already, and the events of one that
+                # leaves pages out cannot be re-run.
+                None if collected or left_out else initial,
+                settings=self.settings.recorded(),
+                clock=self.clock,
+                stop=stop,
+                incoming=incoming,
+                on_progress=shown,
+                say=self.say,
+                states=states,
             )
+            del initial  # it is as large as what the run itself holds
+            await stack.enter_async_context(journal)
             meter = RunMeter(
                 self.scheduler,
                 self.clock,
@@ -260,9 +253,9 @@ class Session:
             for told_of in told_figures:
                 await stack.enter_async_context(told_of(meter.figures))
             policy_ready = None
-            if awaited is not None:
+            if self._awaited is not None:
                 policy_ready = await stack.enter_async_context(
-                    preparing(awaited, self.settings, len(pages), self.say)
+                    preparing(self._awaited, self.settings, len(watched), self.say)
                 )
 
             polls = changes = 0
@@ -295,6 +288,18 @@ class Session:
                 policy_ready=policy_ready,
                 incoming=incoming,
             )
+
+    def _begun(self, first: Sequence[int]) -> InitialState:
+        """What the run begins with: the scheduler is in that state."""
+        pages = tuple(own.page for own in self.watched.values())
+        learned, self._learned = self._learned, None
+        is_awaited = self._awaited is not None
+        initial = InitialState(pages, learned, self.store.scheduler_state(), is_awaited, first)
+        try:
+            initial.begin(self.scheduler)
+        except StateError as error:
+            raise damaged_run(self.store.path) from error
+        return initial
 
     def _recall(self, watched: Mapping[int, Watched], topic: Mapping[str, float]) -> bool:
         """Tell a policy that collects the topic and what was collected; whether there was any.

@@ -214,10 +214,10 @@ def watch_pages(
             def begin(clock: LiveClock) -> Run[WatchRun]:
                 settings = watch_settings(store)
                 session = Session(store, settings, clock=clock, say=say, once=once)
-                scopes = (record.page.scope for record in session.records)
+                scopes = (own.page.scope for own in session.watched.values())
                 for line in unwatched_hosts_told(settings, outside.own_headers, scopes):
                     say(line)
-                if told_of_first := first_copies_told(session.records, settings):
+                if told_of_first := first_copies_told(session.watched.values(), settings):
                     say(told_of_first)
                 return partial(
                     _watch,
@@ -259,12 +259,12 @@ async def _watch(
     shared: "SharedBudget | None",
     stop: asyncio.Event,
 ) -> WatchRun:
-    scopes = NamedScopes(record.page for record in session.records)
-    first_copies = sum(record.page.seen_at is None for record in session.records)
+    scopes = NamedScopes(own.page for own in session.watched.values())
+    first_copies = sum(own.page.seen_at is None for own in session.watched.values())
     in_trouble = [
-        record.page.id
-        for record in session.records
-        if record.outcome in (Outcome.FAILED, Outcome.GONE)
+        page_id
+        for page_id, own in session.watched.items()
+        if own.outcome in (Outcome.FAILED, Outcome.GONE)
     ]
     incoming, listed = Incoming(), ListedPages()
     bell = Bell(session.store.path, incoming)

@@ -53,6 +53,12 @@ class StoreReader(Protocol):
     def pages(self) -> list[PageRecord]:
         """All watched pages, by id."""
 
+    def each_page(self) -> Iterator[PageRecord]:
+        """The same one by one, for whom a list of them would take too much memory.
+
+        They are of one state; nothing may be written before the last one.
+        """
+
     def find_page(self, url: str) -> PageRecord | None:
         """The watched page with exactly this URL, if there is one."""
 

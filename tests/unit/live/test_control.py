@@ -455,7 +455,8 @@ class SlowWeb:
     def poll(self, page: Page, memory: PageMemory) -> Coroutine[object, object, PollReport]:
         # When it is commanded: until it begins, something else may be wanted.
         assert not page.paused
-        assert self.watched[page.id] == Watched(page, memory)
+        own = self.watched[page.id]
+        assert (own.page, own.memory) == (page, memory)
         return self._polled(page, memory)
 
     async def _polled(self, page: Page, memory: PageMemory) -> PollReport:

@@ -179,7 +179,9 @@ async def test_pages_are_polled_with_what_is_remembered_of_them():
         (102.0, 0, one),
         (103.0, 1, one),
     ]
-    assert setting.watched[0] == Watched(Page(0, seen_at=102.0), PageMemory(etag="2"))
+    assert setting.watched[0] == Watched(
+        Page(0, seen_at=102.0), PageMemory(etag="2"), outcome=Outcome.CHANGED
+    )
     assert [sorted(p.first_copies) for p in setting.recorded if p.reports] == [[0], [1], [], []]
 
 
@@ -190,7 +192,9 @@ async def test_a_page_that_is_gone_keeps_the_time_of_its_copy():
     setting = Setting(_0=gone)
     setting.watched[0] = Watched(Page(0, seen_at=50.0), PageMemory(etag="5"))
     await setting.serve(seconds=0.5)
-    assert setting.watched[0] == Watched(Page(0, seen_at=50.0), PageMemory(etag="5"), gone=True)
+    assert setting.watched[0] == Watched(
+        Page(0, seen_at=50.0), PageMemory(etag="5"), gone=True, outcome=Outcome.GONE
+    )
 
 
 async def test_that_a_page_with_a_copy_is_gone_or_back_happens_once():

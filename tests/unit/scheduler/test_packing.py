@@ -24,4 +24,12 @@ def test_what_was_packed_comes_out():
 
 def test_it_is_a_file_of_numpy_without_objects():
     with np.load(io.BytesIO(pack([1], {"a": np.ones(2)})), allow_pickle=False) as arrays:
-        assert str(arrays["head"]) == "[1]"
+        assert arrays["head"].tobytes() == b"[1]"
+
+
+def test_what_earlier_versions_packed_comes_out():
+    file = io.BytesIO()
+    np.savez_compressed(file, head=np.array('[0, "é"]'), **{"=a": np.ones(2)})
+    head, arrays = unpack(file.getvalue())
+    assert head == [0, "é"]
+    np.testing.assert_array_equal(arrays["a"], np.ones(2))

@@ -65,11 +65,11 @@ class TableReader:
         return self._connection.path
 
     def pages(self) -> list[PageRecord]:
-        return [
-            record
-            for rows in self._connection.rows_in_parts("live_pages")
-            for record in self._made(rows)
-        ]
+        return list(self.each_page())
+
+    def each_page(self) -> Iterator[PageRecord]:
+        for rows in self._connection.rows_in_parts("live_pages"):
+            yield from self._made(rows)
 
     def find_page(self, url: str) -> PageRecord | None:
         return self.find_pages([url]).get(url)
