@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import pollwise
+from pollwise.insight.status import read_status
 from pollwise.store import Store
 from pollwise.store.records import Batch
 from pollwise.testing.webserver import MisbehavingServer
@@ -105,6 +106,23 @@ def news(lines: list[str]) -> list[str]:
     """The lines that begin with a time, without it, but for polls that found nothing new."""
     told = [line.split("  ", 1)[1] for line in lines if line[:2] == "20"]
     return [line for line in told if not line.startswith("unchanged")]
+
+
+async def test_a_host_that_cannot_take_the_budget_is_told(start, server, db):
+    watch = await start(
+        *("watch", server.url("/slow-headers?seconds=0.3"), "--budget", "7200/hour"),
+        *("--at-least", "1/second", "--verbose"),
+    )
+    told = await watch.until("can take")
+    assert "3,600 polls an hour (a pause of 1 s): 50 % of the budget of 7200/hour; a larger" in told
+    for _ in range(3):
+        await watch.until("changed  http")
+    assert await watch.stop() == 0
+    assert sum("can take" in line for line in watch.lines) == 1
+    short = read_status(db).shortfall
+    assert short is not None
+    assert short.hosts[0].answers_in == pytest.approx(0.3, abs=0.2)
+    assert short.share == pytest.approx(0.5 / (1.0 + short.hosts[0].answers_in))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

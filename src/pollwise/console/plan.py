@@ -15,6 +15,7 @@ from pollwise.console.quantities import (
     unit_of,
 )
 from pollwise.console.streams import stdout
+from pollwise.insight.capacity import shortfall_words
 from pollwise.insight.plan import Plan, PlannedBudget
 from pollwise.texts import plain
 
@@ -45,8 +46,7 @@ def print_plan(plan: Plan) -> None:
         "budget",
         *(Column(heading, justify="right") for heading in headings),
         title=heading,
-        caption="In brackets: four weeks of five lie between these. "
-        "Hosts that are too slow for this are not taken into account." + _bounds(plan),
+        caption="In brackets: four weeks of five lie between these." + _bounds(plan),
     )
     budgets = {f"× {budget.factor:g}": budget for budget in plan.results}
     if plan.wanted is not None:
@@ -54,6 +54,9 @@ def print_plan(plan: Plan) -> None:
     for name, budget in budgets.items():
         table.add_row(name, *_cells(budget, poll_unit, found_unit))
     console.print(table)
+    if plan.shortfall is not None:
+        words = shortfall_words(plan.shortfall, plan.budget, present.budget_per_day)
+        console.print(words, soft_wrap=True)
     if plan.wanted is not None:
         text = _budget_text(plan.wanted.budget_per_day)
         console.print(f"A freshness of {plan.wanted_freshness:g} takes `--budget {text}`.")

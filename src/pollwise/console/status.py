@@ -17,7 +17,7 @@ from pollwise.console.quantities import (
 from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
-from pollwise.insight.capacity import taken_words
+from pollwise.insight.capacity import shortfall_words, taken_words
 from pollwise.insight.collection import CollectionStatus
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.growth import Growth
@@ -108,6 +108,9 @@ def _rows(status: Status) -> list[tuple[str, str]]:
         )
     if status.clock_set_back is not None:
         rows.append(("clock", _clock(status.clock_set_back)))
+    if (short := status.shortfall) is not None:
+        told = shortfall_words(short, status.budget or "-", short.budget_per_day)
+        rows.append(("hosts", told))
     if status.forecast is not None:
         rows += [
             ("the coming day", _outlook(status.forecast.day, 1)),

@@ -18,6 +18,7 @@ from pollwise.console.quantities import (
     unit_of,
     worth,
 )
+from pollwise.insight.capacity import shortfall_words
 from pollwise.insight.changes import happened
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.words import moment
@@ -210,6 +211,7 @@ FILTERS = {
     "bare": bare,
     "printable": printable,
     "budget_text": budget_text,
+    "shortfall_words": shortfall_words,
     # Of a file, those who look are not told the folder.
     "db_option": lambda place: db_option(place.name if isinstance(place, Path) else place),
 }

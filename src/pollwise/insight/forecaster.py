@@ -9,7 +9,7 @@ Its intervals cover three uncertainties. The rates are drawn from their posterio
 the period is drawn given the rates. And because changes of real pages cluster, the intervals are
 widened as the errors of past predictions demand (`pollwise.insight.dispersion`).
 
-A forecast ignores that some hosts cannot keep up with their pages, and that a policy goes on
+A host gets no more polls than it takes (`HostedPolls`). A forecast ignores that a policy goes on
 learning. `docs/theory.md` has more.
 """
 
@@ -34,6 +34,7 @@ from pollwise.insight.forecast_draws import (
     tellable,
 )
 from pollwise.insight.forecasts import Expectation, Forecast, Interval, require_freshness
+from pollwise.insight.hosted_polls import HostedPolls
 from pollwise.insight.priced_polls import LONGEST, SHORTEST, PricedPolls, SharedPolls
 from pollwise.kernel_cache import kernel
 from pollwise.numerics import root
@@ -74,7 +75,9 @@ class Forecaster:
     has changed by then with a probability of at least `patience_chance`; an infinite `patience`
     turns this off. `intervals` gives for a budget the least and the most seconds between two polls
     of each page; None: there are no such bounds. `groups` has the number of the group of each page
-    and the share of the budget (0 to 1) of each group; None: all pages share all of it.
+    and the share of the budget (0 to 1) of each group; None: all pages share all of it. `hosts` has
+    the number of the host of each page and the polls a second that each host takes at most; None:
+    they take everything.
 
     >>> from pollwise.objectives import Detection
     >>> known = Forecaster(Detection(), [1.0, 2.0], np.eye(2))
@@ -99,6 +102,7 @@ class Forecaster:
         examples: float = np.inf,
         intervals: Callable[[float], tuple[Floats, Floats]] | None = None,
         groups: tuple[NDArray[np.int64], Floats] | None = None,
+        hosts: tuple[NDArray[np.int64], Floats] | None = None,
     ) -> None:
         self._rates = np.asarray(rates, np.float64)
         self._probabilities = np.asarray(probabilities, np.float64)
@@ -123,9 +127,10 @@ class Forecaster:
             patience_chance=patience_chance,
             intervals=intervals,
         )
-        self._polls: PricedPolls | SharedPolls = polls
+        shared: PricedPolls | SharedPolls = polls
         if groups is not None and len(groups[1]) > 1:
-            self._polls = SharedPolls(polls, self._costs, *groups)
+            shared = SharedPolls(polls, self._costs, *groups)
+        self._polls = shared if hosts is None else HostedPolls(shared, polls, self._costs, *hosts)
 
     @classmethod
     def of(
@@ -134,6 +139,7 @@ class Forecaster:
         pages: Sequence[Page],
         budget: float,
         intervals: Callable[[float], tuple[Floats, Floats]] | None = None,
+        hosts: tuple[NDArray[np.int64], Floats] | None = None,
     ) -> Self:
         """For the pages that a policy watches, from what it has learned under this budget."""
         page_ids = [page.id for page in pages]
@@ -151,6 +157,7 @@ class Forecaster:
             examples=policy.examples,
             intervals=intervals,
             groups=policy.group_shares(page_ids),
+            hosts=hosts,
         ).calibrated(budget, policy.recalibrated)
 
     def calibrated(self, budget: float, recalibrated: Callable[[Floats], Floats]) -> Self:
@@ -200,8 +207,9 @@ class Forecaster:
 
         if excess(most) < 0:
             raise InputError(
-                f"no budget makes these pages {freshness} fresh: with one poll of each every"
-                f" {SHORTEST} s it is {excess(most) + freshness:.4f}; ask for less"
+                f"no budget makes these pages {freshness} fresh: with all polls that their"
+                f" hosts take, of each one every {SHORTEST} s at most, it is"
+                f" {excess(most) + freshness:.4f}; ask for less"
             )
         least = math.log(self._costs.sum() / LONGEST)
         found = least if excess(least) >= 0 else root(excess, least, most, absolute=2e-4)

@@ -118,13 +118,22 @@ class Knowledge:
 
     @cached_property
     def forecaster(self) -> Forecaster:
-        """Forecasts for all pages, within their bounds."""
-        return Forecaster.of(self.policy, self.pages, self.rate, self._intervals)
+        """Forecasts for all pages, within their bounds and what their hosts take."""
+        return Forecaster.of(self.policy, self.pages, self.rate, self._intervals, self._hosts)
 
     @cached_property
     def unbounded_forecaster(self) -> Forecaster:
         """Forecasts as if pages had no bounds."""
-        return Forecaster.of(self.policy, self.pages, self.rate)
+        return Forecaster.of(self.policy, self.pages, self.rate, hosts=self._hosts)
+
+    @cached_property
+    def _hosts(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The number of the host of each page, and the polls a second that each host takes."""
+        scheduler = self.scheduler
+        numbers: dict[str, int] = {}
+        scopes = (scheduler.scope_of(page.id) for page in self.pages)
+        hosts = np.array([numbers.setdefault(scope, len(numbers)) for scope in scopes], np.int64)
+        return hosts, np.array([scheduler.host_turn(scope).most_polls for scope in numbers])
 
     def _intervals(self, budget: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         bounds = self.scheduler.bounds

@@ -12,6 +12,7 @@ from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval, require_freshness
 from pollwise.insight.knowledge import Knowledge, read_knowledge
+from pollwise.scheduler.capacity import Shortfall
 from pollwise.store.place import Place
 from pollwise.texts import plain
 
@@ -75,7 +76,8 @@ class Plan:
     """What a quarter to four times the present budget would bring (`results`, ascending).
 
     `results` and `bounds` are None as long as the `evidence` does not suffice. `pages` are watched
-    and had `polls` so far; `bounds` has the cost of the bounds on these. `wanted` is the smallest
+    and had `polls` so far; `bounds` has the cost of the bounds on these. `shortfall` is what their
+    hosts cannot take of the largest of these budgets (None: they take it). `wanted` is the smallest
     budget that reaches `wanted_freshness`; `curve` has more budgets in between, for a figure. The
     last three are None unless they were asked for.
     """
@@ -87,6 +89,7 @@ class Plan:
     polls: int
     horizon_days: float
     bounds: BoundsCost | None
+    shortfall: Shortfall | None
     evidence: Evidence
     results: tuple[PlannedBudget, ...] | None
     wanted_freshness: float | None = field(default=None, metadata=ONLY_IF_ASKED)
@@ -118,6 +121,7 @@ def plan_of(known: Knowledge, freshness: float | None = None, *, curve: bool = F
         polls=sum(record.polls for record in known.records),
         horizon_days=_HORIZON / _DAY,
         bounds=None,
+        shortfall=known.scheduler.shortfall(_FACTORS[-1] * known.rate),
         evidence=evidence,
         results=None,
     )

@@ -60,41 +60,79 @@ class PricedPolls:
         self._intervals = intervals
         self._values = objective.index(rates[:, None], _TIMES[None, :])
 
-    def frequencies(self, budget: float, within: float | None = None) -> Floats:
+    def frequencies(
+        self, budget: float, within: float | None = None, room: Floats | None = None
+    ) -> Floats:
         """Polls per second of each page; their costs add up to `budget` (cost units a second).
 
         It is a part of the budget `within`, by which bounds are reckoned; None: it is all of it.
-        They add up to less if that takes more than 64 polls of a page a second, or more of each
-        page than its bounds allow. If they have to be more often than the budget allows, all are
-        made as much rarer.
+        `room` has the most polls per second of each page (None: any number). They add up to less if
+        that takes more than 64 polls of a page a second, or more of each page than its bounds or
+        its room allow. If they have to be more often than the budget allows, all are made as much
+        rarer.
         """
         require_positive("frequencies", "budget", budget)
-        index, floor = self._log_index(budget), self._floor(budget)
-        most = np.full(len(self._costs), np.inf)
-        if self._intervals is not None:
-            shortest, longest = self._intervals(budget if within is None else within)
-            with np.errstate(divide="ignore"):
-                most = 1.0 / shortest
-            floor = np.minimum(np.maximum(floor, 1.0 / longest), most)
-            if (forced := self._costs @ floor) >= budget:
-                return np.asarray(floor * (budget / forced))
+        index = self._log_index(budget)
+        floor, most = self._ends(budget, within)
+        if room is not None:
+            most = np.minimum(most, room)
+            floor = np.minimum(floor, most)
+        if (forced := self._costs @ floor) >= budget:
+            return np.asarray(floor * (budget / forced))
         finite = index[np.isfinite(index)]
         if len(finite) == 0:
             even = np.full(len(self._costs), budget / self._costs.sum())
             return np.asarray(np.clip(even, floor, most))
         low, high = float(finite.min()) - 1.0, float(finite.max()) + 1.0
-        while high - low > 1e-9 * max(1.0, abs(low), abs(high)):
+        while high - low > _alike(low, high):
             middle = (low + high) / 2
-            if self._costs @ _frequencies_at(middle, index, floor, most) >= budget:
+            if self._costs @ _frequencies_at(self._all(middle), index, floor, most) >= budget:
                 low = middle
             else:
                 high = middle
         # Where pages saturate, spending may jump between adjacent prices; then a mixture of both is
         # as good as either.
-        more, less = (_frequencies_at(price, index, floor, most) for price in (low, high))
+        more, less = (
+            _frequencies_at(self._all(price), index, floor, most) for price in (low, high)
+        )
         spread = self._costs @ (more - less)
         share = np.clip((budget - self._costs @ less) / spread, 0.0, 1.0) if spread > 0 else 0.5
         return np.asarray(share * more + (1.0 - share) * less)
+
+    def room(
+        self, budget: float, hosts: NDArray[np.int64], takes: Floats, within: float | None = None
+    ) -> Floats:
+        """The most polls per second of each page where every host takes only so many.
+
+        `hosts` has the number of the host of each page, `takes` the most polls per second of each
+        host. The pages of a host get these at a price of its own. At a higher price they get less:
+        so, whatever the price of the others is, no page gets more than this.
+        """
+        index = self._log_index(budget)
+        floor, most = self._ends(budget, within)
+
+        def given(frequencies: Floats) -> Floats:
+            return np.asarray(np.bincount(hosts, frequencies, len(takes)), np.float64)
+
+        finite = index[np.isfinite(index)]
+        if len(finite) == 0:
+            return np.asarray((takes / np.maximum(given(np.ones(len(hosts))), 1.0))[hosts])
+        low = np.full(len(takes), float(finite.min()) - 1.0)
+        high = np.full(len(takes), float(finite.max()) + 1.0)
+        least, largest = float(low[0]), float(high[0])
+        has_all = given(_frequencies_at(low[hosts], index, floor, most)) <= takes
+        for _ in range(math.ceil(math.log2((largest - least) / _alike(least, largest)))):
+            middle = (low + high) / 2
+            is_over = given(_frequencies_at(middle[hosts], index, floor, most)) >= takes
+            low, high = np.where(is_over, middle, low), np.where(is_over, high, middle)
+        more, less = (_frequencies_at(price[hosts], index, floor, most) for price in (low, high))
+        for_more, for_less = given(more), given(less)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.clip((takes - for_less) / (for_more - for_less), 0.0, 1.0)
+            rarer = np.minimum(takes / for_less, 1.0)
+        share, rarer = np.nan_to_num(share), np.nan_to_num(rarer, nan=1.0)
+        held = rarer[hosts] * (less + share[hosts] * (more - less))
+        return np.where(has_all[hosts], np.inf, held)
 
     def of(self, pages: NDArray[np.int64]) -> "PricedPolls":
         """The same for some of the pages only, by their numbers."""
@@ -112,6 +150,20 @@ class PricedPolls:
 
             other._intervals = own_intervals
         return other
+
+    def _all(self, log_price: float) -> Floats:
+        """The same price for every page."""
+        return np.full(len(self._costs), log_price)
+
+    def _ends(self, budget: float, within: float | None) -> tuple[Floats, Floats]:
+        """The least and the most polls per second of each page."""
+        floor, most = self._floor(budget), np.full(len(self._costs), np.inf)
+        if self._intervals is None:
+            return floor, most
+        shortest, longest = self._intervals(budget if within is None else within)
+        with np.errstate(divide="ignore"):
+            most = 1.0 / shortest
+        return np.minimum(np.maximum(floor, 1.0 / longest), most), most
 
     def _round_time(self, budget: float) -> float:
         """Seconds that one poll of every page takes."""
@@ -156,8 +208,11 @@ class SharedPolls:
         ]
         self._costs = costs
 
-    def frequencies(self, budget: float) -> Floats:
+    def frequencies(
+        self, budget: float, within: float | None = None, room: Floats | None = None
+    ) -> Floats:
         """Polls per second of each page, as of `PricedPolls.frequencies`."""
+        whole = budget if within is None else within
         frequencies = np.zeros(len(self._costs))
         left, others = budget, self._groups
         while others:
@@ -165,7 +220,8 @@ class SharedPolls:
             spent, hungry = 0.0, []
             for share, own, polls in others:
                 amount = left * share / total
-                frequencies[own] = polls.frequencies(amount, within=budget)
+                own_room = None if room is None else room[own]
+                frequencies[own] = polls.frequencies(amount, within=whole, room=own_room)
                 used = float(self._costs[own] @ frequencies[own])
                 if used < (1.0 - _SATED) * amount:
                     spent += used
@@ -182,13 +238,18 @@ def _rows(table: Floats, pages: NDArray[np.int64]) -> Floats:
     return table if len(table) == 1 else table[pages]
 
 
+def _alike(low: float, high: float) -> float:
+    """By what the logarithms of two prices differ that need not be told apart."""
+    return 1e-9 * max(1.0, abs(low), abs(high))
+
+
 @kernel(nogil=True)
-def _frequencies_at(log_price: float, log_index: Floats, floor: Floats, most: Floats) -> Floats:
-    """Polls per second of each page at a price, within bounds."""
+def _frequencies_at(log_prices: Floats, log_index: Floats, floor: Floats, most: Floats) -> Floats:
+    """Polls per second of each page at its price, within bounds."""
     pages, columns = log_index.shape
     frequencies = np.empty(pages)
     for page in range(pages):
-        index = log_index[page]
+        index, log_price = log_index[page], log_prices[page]
         low, column = 0, columns
         while low < column:
             middle = (low + column) // 2

@@ -14,6 +14,7 @@ from pollwise.insight.receivers import FailingReceiver, failing_receivers
 from pollwise.insight.snapshot import Snapshot, snapshot_of
 from pollwise.scheduler.bounds import ALWAYS
 from pollwise.scheduler.budgets import parse_shares, shared_tag
+from pollwise.scheduler.capacity import Shortfall
 from pollwise.settings import WatchSettings
 from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
@@ -107,6 +108,7 @@ class Status:
     `with_hub` counts those whose hubs are asked to tell of changes, `subscribed` those whose hubs
     do; `hub_error` is what went wrong with another one, if it is known. `always_changing` pages
     differed at every one of their latest 12 polls; `always_changes` names up to ten of them.
+    `shortfall` says what hosts cannot take of the budget; None: they take it, or it is not known.
     `evidence` says what there is for a forecast: None without pages, for a `collection`, and
     before there was a run or an import. `forecast` is None then too, and as long as the evidence
     does not suffice; `growth` in the first hour.
@@ -141,6 +143,7 @@ class Status:
     failing_receivers: tuple[FailingReceiver, ...]
     evidence: Evidence | None
     always_changes: tuple[str, ...]
+    shortfall: Shortfall | None
     forecast: Outlook | None
     collection: CollectionStatus | None
 
@@ -208,6 +211,7 @@ def status_of(snapshot: Snapshot, store: StoreReader, *, foreseen: bool = True) 
         failing_receivers=receivers,
         evidence=evidence,
         always_changes=tuple(restless[:_RECENT]),
+        shortfall=None if known is None else known.scheduler.shortfall(),
         forecast=forecast,
         collection=collection,
     )

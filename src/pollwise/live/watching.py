@@ -31,6 +31,7 @@ from pollwise.live.reloading import ReadAgain, Reloading
 from pollwise.live.requests import ChangeSettings, described
 from pollwise.live.run_figures import BesideRun
 from pollwise.live.session import Besides, Run, Session, fetching, run_until_stopped
+from pollwise.live.shortfalls import ShortfallTeller
 from pollwise.live.taking_requests import RequestTaker
 from pollwise.live.unwatched_hosts import unwatched_hosts_told
 from pollwise.policies.awaited import AwaitedPolicy
@@ -282,6 +283,12 @@ async def _watch(
         listed=listed,
         on_settings=staffing.heed,
     )
+    shortfalls = ShortfallTeller(
+        session.scheduler,
+        session.clock,
+        budget=lambda: watch_settings(session.store).budget,
+        say=say,
+    )
     changes = polls = had = 0
 
     def show(progress: Progress, watched: Mapping[int, Watched]) -> None:
@@ -295,6 +302,7 @@ async def _watch(
         if subscriber is not None:
             subscriber.note(progress, watched)
         display.show(progress, watched)
+        shortfalls.note(progress)
 
     async with (
         recalling(session.store.path) as recall,

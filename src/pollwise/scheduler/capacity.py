@@ -1,8 +1,102 @@
 """How many polls the hosts take, whatever the budget is."""
 
+import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
 
-__all__ = ["rate_taken"]
+from pollwise.scheduler.politeness import Turn
+
+__all__ = ["Shortfall", "SlowHost", "WantedPage", "rate_taken", "shortfall_of"]
+
+_DAY = 86_400.0
+_ENOUGH = 0.95
+"""The share of a budget that hosts take if they take all that matters."""
+_MOST_NAMED = 10
+
+
+class WantedPage(NamedTuple):
+    """A page to be polled: its politeness scope, the cost of a poll, and the least seconds that
+    are to lie between two polls.
+    """
+
+    scope: str
+    cost: float
+    apart: float
+
+
+@dataclass(frozen=True, slots=True)
+class SlowHost:
+    """A host (or several that share a politeness scope) that takes so many polls a day at most.
+
+    Each of them takes `answers_in` seconds (0: none was measured) and is followed by a `pause`
+    (seconds).
+    """
+
+    host: str
+    pages: int
+    polls_per_day: float
+    pause: float
+    answers_in: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """That hosts take only a `share` of a budget (0 to 1), however large it is.
+
+    They take `polls_per_day` together, or `taken_per_day` of the `budget_per_day` (cost units).
+    That is because of `slow` hosts, of which `hosts` names up to ten: those with the most pages for
+    what they take.
+    """
+
+    budget_per_day: float
+    taken_per_day: float
+    polls_per_day: float
+    share: float
+    slow: int
+    hosts: tuple[SlowHost, ...]
+
+
+def shortfall_of(
+    pages: Iterable[WantedPage], turn_of: Callable[[str], Turn], budget: float
+) -> Shortfall | None:
+    """What the hosts of these pages cannot take of a budget (cost units a second).
+
+    None: they take it, but for a twentieth, or what holds it back is how far polls of a page are to
+    be apart. `turn_of` gives what a poll takes of the time of a scope. Of the pages of a slow host
+    none is taken to be polled more than another.
+
+    >>> some = [WantedPage("a.example", 1.0, 0.0), WantedPage("b.example", 1.0, 0.0)]
+    >>> short = shortfall_of(some, lambda scope: Turn(pause=4.0, answers_in=1.0), 1.0)
+    >>> short.share, [host.polls_per_day for host in short.hosts]
+    (0.4, [17280.0, 17280.0])
+    """
+    asked: dict[str, list[float]] = {}
+    for scope, cost, apart in pages:
+        own = asked.setdefault(scope, [0, 0.0, 0.0])
+        own[0] += 1
+        own[1] += cost
+        own[2] += 1.0 / apart if apart > 0 else math.inf
+    polls = taken = 0.0
+    slow = []
+    for scope, (count, costs, wanted) in asked.items():
+        turn = turn_of(scope)
+        if turn.most_polls < wanted:
+            slow.append(SlowHost(scope, int(count), turn.most_polls * _DAY, *turn))
+        most = min(turn.most_polls, wanted)
+        polls += most
+        taken += most * costs / count
+    if not slow or taken >= _ENOUGH * budget:
+        return None
+    slow.sort(key=lambda host: (-host.pages / host.polls_per_day, host.host))
+    return Shortfall(
+        budget_per_day=budget * _DAY,
+        taken_per_day=taken * _DAY,
+        polls_per_day=polls * _DAY,
+        share=taken / budget,
+        slow=len(slow),
+        hosts=tuple(slow[:_MOST_NAMED]),
+    )
 
 
 def rate_taken(scopes: Iterable[str], delay_of: Callable[[str], float], enough: float) -> float:

@@ -4,17 +4,21 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
 from pollwise.scheduler import politeness
 from pollwise.scheduler.cell_rate import CellRate
-from pollwise.scheduler.politeness import Host
+from pollwise.scheduler.politeness import Host, Turn
 from pollwise.types import Budget
 
 __all__ = ["Hosts", "hosts_of"]
 
 _NEW = Host()
+_MOST_MEASURED = 1000
+"""Hosts whose answering times are kept: the slowest matter most."""
 
 
 class Hosts:
@@ -92,6 +96,18 @@ class Hosts:
         """The seconds between polls that a host asked for; 0: it did not."""
         return self._host(scope).pace
 
+    def turn_of(self, scope: str) -> Turn:
+        """What a poll takes of the time of a scope, by its delay, its limit, and its answers as far
+        as they were measured.
+        """
+        if not scope:
+            return Turn(0.0, 0.0)
+        turn = politeness.turn_of(self._host(scope), self._crawl_delay)
+        limit = self._limits.get(scope)
+        if limit is None:
+            return turn
+        return turn._replace(pause=max(turn.pause, 1.0 / limit.budget.rate - turn.answers_in))
+
     def poll_begun(self, scope: str, now: float) -> None:
         """A poll of this scope has begun."""
         if scope in self._limits:
@@ -103,9 +119,9 @@ class Hosts:
         if scope in self._limits:
             self._limits[scope].correct(polls, now)
 
-    def poll_ended(self, scope: str, now: float) -> None:
-        """The poll of this scope was answered."""
-        self._note(scope, politeness.poll_ended(self._host(scope), now), now)
+    def poll_ended(self, scope: str, now: float, *, again: bool = False) -> None:
+        """The poll of this scope was answered; it may have fetched its page `again`."""
+        self._note(scope, politeness.poll_ended(self._host(scope), now, again=again), now)
 
     def poll_lost(self, scope: str, now: float) -> None:
         """The poll of this scope was given up."""
@@ -192,9 +208,24 @@ class Hosts:
             if math.isfinite(limit.next_at)
         }
 
-    def load(self, hosts: dict[str, Host], limits: Mapping[str, tuple[float, float]]) -> None:
-        """Put the hosts back that `hosts_of` read, and the limits that have the same rates."""
+    def answers_state(self) -> dict[str, float]:
+        """For a JSON text, by scope: the seconds that answers take, of the slowest hosts."""
+        measured = [(scope, host.answers_in) for scope, host in self._hosts.items()]
+        slowest = heapq.nlargest(_MOST_MEASURED, measured, key=itemgetter(1))
+        return {scope: round(seconds, 3) for scope, seconds in slowest if seconds >= 0.001}
+
+    def load(
+        self,
+        hosts: dict[str, Host],
+        limits: Mapping[str, tuple[float, float]],
+        answers: Mapping[str, float],
+    ) -> None:
+        """Put the hosts back that `hosts_of` read, the limits that have the same rates, and the
+        seconds that answers take.
+        """
         self._hosts = hosts
+        for scope, seconds in answers.items():
+            self._hosts[scope] = replace(self._host(scope), answers_in=seconds)
         for scope, (rate, next_at) in limits.items():
             if scope in self._limits and self._limits[scope].budget.rate == rate:
                 self._limits[scope].next_at = next_at

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 __all__ = [
     "Host",
+    "Turn",
     "blocked",
     "free_at",
     "paced",
@@ -18,11 +19,14 @@ __all__ = [
     "poll_ended",
     "poll_lost",
     "set_back",
+    "turn_of",
     "turned_away",
 ]
 
 _SHORTEST_WAIT = 0.01
 """Seconds that a page which comes while a poll is under way has to wait at least."""
+_LATEST = 1 / 8
+"""The weight of the latest answer in the mean time that answers take."""
 
 
 class Host(NamedTuple):
@@ -30,16 +34,33 @@ class Host(NamedTuple):
 
     `pace` is the delay in seconds that the host asked for, `blocked_until` the time until which it
     wants to be left alone, `ended_at` the end of its latest poll, `duration` the seconds that its
-    latest answer took (at first a guess). `polling_since` is the start of the poll under way (None:
-    there is none), `waiting` the number of pages turned away since a poll began or ended.
+    latest answer took (at first a guess), `answers_in` what they take on average lately (0: none
+    was measured). `polling_since` is the start of the poll under way (None: there is none),
+    `waiting` the number of pages turned away since a poll began or ended.
     """
 
     pace: float = 0.0
     blocked_until: float = -math.inf
     ended_at: float = -math.inf
     duration: float = 1.0
+    answers_in: float = 0.0
     polling_since: float | None = None
     waiting: int = 0
+
+
+class Turn(NamedTuple):
+    """What a poll takes of a host's time: it `answers_in` so many seconds, then it is left alone
+    for a `pause` (seconds).
+    """
+
+    pause: float
+    answers_in: float
+
+    @property
+    def most_polls(self) -> float:
+        """The polls a second that it takes at most, one after the other; may be infinite."""
+        seconds = self.pause + self.answers_in
+        return 1.0 / seconds if seconds > 0 else math.inf
 
 
 def free_at(host: Host, now: float, crawl_delay: float) -> float:
@@ -63,6 +84,16 @@ def free_at(host: Host, now: float, crawl_delay: float) -> float:
         end = max(host.polling_since + host.duration, now + (now - host.polling_since))
         free = max(end + delay, now + _SHORTEST_WAIT)
     return max(free, host.blocked_until)
+
+
+def turn_of(host: Host, crawl_delay: float) -> Turn:
+    """What a poll of the host takes of its time.
+
+    >>> host = poll_ended(poll_begun(Host(ended_at=90.0), 100.0), 103.0)
+    >>> turn_of(host, crawl_delay=2.0), turn_of(host, crawl_delay=2.0).most_polls
+    (Turn(pause=2.0, answers_in=3.0), 0.2)
+    """
+    return Turn(_delay(host, crawl_delay), host.answers_in)
 
 
 def turned_away(host: Host, now: float, crawl_delay: float) -> tuple[Host, float]:
@@ -91,10 +122,17 @@ def poll_begun(host: Host, now: float) -> Host:
     return host._replace(polling_since=now, waiting=0)
 
 
-def poll_ended(host: Host, now: float) -> Host:
-    """The host after its poll was answered."""
-    duration = host.duration if host.polling_since is None else now - host.polling_since
-    return host._replace(polling_since=None, ended_at=now, duration=duration, waiting=0)
+def poll_ended(host: Host, now: float, *, again: bool = False) -> Host:
+    """The host after its poll was answered, which may have fetched its page `again`."""
+    if host.polling_since is None:
+        return host._replace(ended_at=now, waiting=0)
+    took, usual = now - host.polling_since, host.answers_in
+    # The first poll reads robots.txt as well. One that fetched again is better than nothing.
+    if host.ended_at > -math.inf and not (again and usual > 0):
+        usual = usual + _LATEST * (took - usual) if usual > 0 else took
+    return host._replace(
+        polling_since=None, ended_at=now, duration=took, answers_in=usual, waiting=0
+    )
 
 
 def poll_lost(host: Host, now: float) -> Host:

@@ -10,7 +10,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
@@ -43,11 +43,13 @@ from pollwise.policies.base import Chooser, HostPriced, Policy, Priced, Sharing,
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.back_offs import BackOffs
 from pollwise.scheduler.bounds import BoundedPages, Bounds
+from pollwise.scheduler.capacity import Shortfall, WantedPage, shortfall_of
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.event_checks import check_event, check_page
 from pollwise.scheduler.first_copies import FirstCopies
 from pollwise.scheduler.hosts import Hosts, hosts_of
 from pollwise.scheduler.overdue import OverduePages
+from pollwise.scheduler.politeness import Turn
 from pollwise.types import Budget, Observation, Outcome, Page
 
 __all__ = ["Scheduler"]
@@ -283,6 +285,7 @@ class Scheduler:
                 "next_at": next_at if math.isfinite(next_at) else None,
                 "hosts": self._hosts.state(self._now),
                 "limits": self._hosts.limits_state(),
+                "answers_in": self._hosts.answers_state(),
                 "back_offs": self._back_offs.state(),
                 "group_prices": self._told_group_prices() or self._group_prices,
                 "host_prices": self._told_host_prices(),
@@ -356,6 +359,23 @@ class Scheduler:
         """The seconds between polls that a scope asked for; 0: it did not, as far as is known."""
         return self._hosts.pace_of(self._shared(scope))
 
+    def host_turn(self, scope: str) -> Turn:
+        """What a poll takes of the time of a scope."""
+        return self._hosts.turn_of(self._shared(scope))
+
+    def shortfall(self, budget: float | None = None) -> Shortfall | None:
+        """What the hosts cannot take of a budget (cost units a second; None: the present one).
+
+        None: they take it. Takes time in proportion to the pages.
+        """
+        rate = self.budget.rate if budget is None else budget
+        wanted = (
+            WantedPage(terms.scope, terms.cost, self._bounds.intervals(page_id, rate)[0])
+            for page_id, terms in self._pages.items()
+            if not self._bounds.is_paused(page_id)
+        )
+        return shortfall_of(wanted, self._hosts.turn_of, rate)
+
     def restore(self, pages: Iterable[Page], state: str | None) -> None:
         """Take up the pages of an earlier run, and its `state` if any, before the first event.
 
@@ -400,6 +420,9 @@ class Scheduler:
                 scope: (float(limit), _time(until))
                 for scope, (limit, until) in state.get("limits", {}).items()
             }
+            answers = {str(h): float(s) for h, s in state.get("answers_in", {}).items()}
+            if not all(0.0 < seconds < math.inf for seconds in answers.values()):
+                raise ValueError("no times of answers")
             self._back_offs.load(state["back_offs"])
             prices = {str(t): float(p) for t, p in state.get("group_prices", {}).items()}
             if not all(0.0 < price < math.inf for price in prices.values()):
@@ -412,7 +435,7 @@ class Scheduler:
                 f"not a scheduler's state: {text[:80]!r} ({error!r});"
                 " load what Scheduler.state() gave, or start without it"
             ) from error
-        self._hosts.load(hosts, limits)
+        self._hosts.load(hosts, limits, answers)
         if rate == self.budget.rate:
             self._cell_rate.next_at = next_at
         self.saved_at = saved_at
@@ -597,7 +620,7 @@ class Scheduler:
             del self._leases[page_id]
             more = observation.cost / lease.page.cost - 1.0
             self._hosts.fetched_more(lease.page.scope, max(more, 0.0), now)
-            self._end(lease, self._hosts.poll_ended, now)
+            self._end(lease, partial(self._hosts.poll_ended, again=more > 0), now)
             for rate in lease.rates:
                 rate.correct(observation.cost - lease.page.cost, now)
             self._charge(page_id, lease, observation.cost)

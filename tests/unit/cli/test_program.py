@@ -362,10 +362,12 @@ class TestPlan:
         assert "× 0.25" in answer.out
 
     def test_the_budget_for_a_freshness(self, run, known):
-        document = run("plan", "--db", known, "--freshness", 0.5, "--json").document
-        assert document["wanted"]["freshness"]["mean"] == pytest.approx(0.5, abs=1e-3)
-        assert document["wanted_freshness"] == 0.5
-        assert "for 0.5" in run("plan", "--db", known, "--freshness", 0.5).out
+        document = run("plan", "--db", known, "--freshness", 0.2, "--json").document
+        assert document["wanted"]["freshness"]["mean"] == pytest.approx(0.2, abs=1e-3)
+        assert document["wanted_freshness"] == 0.2
+        assert "for 0.2" in run("plan", "--db", known, "--freshness", 0.2).out
+        answer = run("plan", "--db", known, "--freshness", 0.5)
+        assert_refused(answer, "with all polls that their hosts take", "it is 0.")
 
     def test_a_figure(self, run, known, tmp_path):
         assert run("plan", "--db", known, "--plot", "plan.png").status == 0

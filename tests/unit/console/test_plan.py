@@ -7,6 +7,7 @@ from pollwise.console.plan import print_plan
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.plan import Plan, PlannedBudget
+from pollwise.scheduler.capacity import Shortfall, SlowHost
 
 NEVER = Interval(math.inf, math.inf, math.inf)
 
@@ -32,6 +33,7 @@ PLAN = Plan(
     polls=100_000,
     horizon_days=7.0,
     bounds=None,
+    shortfall=None,
     evidence=Evidence(90_000, 12_345),
     results=(budget(0.25, NEVER), budget(1.0, Interval(0.1, 0.05, 0.2))),
 )
@@ -59,6 +61,16 @@ def test_the_budget_that_is_wanted_is_told_as_the_option_takes_it(terminal):
     *_, last = terminal.plain.splitlines()
     assert last == "A freshness of 0.9 takes `--budget 2.9/minute`."
     assert "for 0.9" in terminal.plain
+
+
+def test_a_plan_says_what_hosts_take(terminal):
+    slow = SlowHost("a.example", 9, 12_000.0, pause=7.2, answers_in=0.0)
+    short = Shortfall(48_000.0, 12_000.0, 12_000.0, 0.25, slow=1, hosts=(slow,))
+    with terminal.in_use():
+        print_plan(replace(PLAN, shortfall=short))
+    assert "a.example can take 500 polls an hour (a pause of 7.2 s); a budget above that" in (
+        " ".join(terminal.plain.split())
+    )
 
 
 def test_of_a_few_polls_nothing_is_planned(terminal):

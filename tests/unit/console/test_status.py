@@ -8,6 +8,7 @@ from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.receivers import FailingReceiver
 from pollwise.insight.status import ChangedPage, FailingPage, Outlook, PeriodOutlook, Status
+from pollwise.scheduler.capacity import Shortfall, SlowHost
 from pollwise.store.records import ClockSetBack
 
 URL = "http://a.example/:smile:/[bold]page?" + "x" * 80
@@ -15,7 +16,7 @@ EXPECTED = Interval(1.0, 0.5, 1.0)
 NEVER = Interval(math.inf, math.inf, math.inf)
 STATUS = Status(
     database="x.db",
-    budget=None,
+    budget="6000/hour",
     shares=(),
     objective=None,
     started_at=None,
@@ -45,6 +46,9 @@ STATUS = Status(
     ),
     always_changes=(URL,),
     collection=None,
+    shortfall=Shortfall(
+        144_000.0, 17_280.0, 17_280.0, 0.12, 1, (SlowHost("a.example", 9, 17_280.0, 4.5, 0.5),)
+    ),
     evidence=Evidence(polls=50, needed=40),
     forecast=Outlook(
         day=PeriodOutlook(EXPECTED, EXPECTED, EXPECTED),
@@ -60,6 +64,10 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     assert max(map(len, terminal.plain.splitlines())) <= 80
     shown = " ".join(terminal.plain.replace("│", " ").split())
     assert "was 30 days ahead until 1970-01-01 00:00:00 (UTC): times of 2 polls were set" in shown
+    assert (
+        "a.example can take 720 polls an hour (answers in 0.5 s, then a pause of 4.5 s): 12 % of"
+        " the budget of 6000/hour; a larger budget brings nothing there."
+    ) in shown
     assert "0 (34 MB), to keep: 90 days" in shown
     assert "12 MB of at most 300 MB" in shown
     assert "12,345 (1 failing, 2 gone)" in terminal.plain

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pollwise.insight.capacity import host_delays, taken_words
+from pollwise.insight.capacity import host_delays, shortfall_words, taken_words
+from pollwise.scheduler.capacity import Shortfall, SlowHost
 from pollwise.settings import CollectSettings
 
 
@@ -23,3 +24,16 @@ def test_the_longest_delay_holds():
 )
 def test_it_is_told_in_a_unit_that_fits(hosts, taken, allowed, words):
     assert taken_words(hosts, taken, allowed) == words
+
+
+def test_a_few_slow_hosts_are_named():
+    hosts = tuple(
+        SlowHost(f"{name}.example", 1, 8_640.0, pause=10.0, answers_in=0.0) for name in "abcd"
+    )
+    short = Shortfall(86_400.0, 34_560.0, 34_560.0, 0.4, slow=4, hosts=hosts)
+    assert shortfall_words(short, "1/second", 86_400.0) == (
+        "all hosts can take 1,440 polls an hour, of which a.example 360 polls an hour (a pause of"
+        " 10 s), b.example 360 polls an hour (a pause of 10 s), c.example 360 polls an hour (a"
+        " pause of 10 s) and 1 more: 40 % of the budget of 1/second; a larger budget brings nothing"
+        " there. See docs/limits.md"
+    )

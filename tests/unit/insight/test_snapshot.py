@@ -58,3 +58,23 @@ def test_any_budget_is_read_off_the_curve(db):
     for budget in (0.0, present.budget_per_day * 5, present.budget_per_day / 5):
         with pytest.raises(InputError, match="a quarter to four times"):
             planned(known, budget)
+
+
+def test_nothing_is_foreseen_beyond_what_hosts_take(db):
+    """The host a.example asked for nine seconds, b.example is limited to 200 a day."""
+    takes = 86_400 / 9 + 200
+    with Store.open(db) as store:
+        store.change_settings({"budget": "1/second"})
+        status = status_of(read_snapshot(db), store)
+    assert status.shortfall.polls_per_day == pytest.approx(takes)
+    assert [host.host for host in status.shortfall.hosts] == ["b.example", "a.example"]
+    plan = plan_of(read_knowledge(db))
+    assert plan.shortfall.share == pytest.approx(takes / (4 * 86_400))
+    assert [one.polls_per_day for one in plan.results] == pytest.approx([takes] * 5)
+    assert [one.marginal_found for one in plan.results] == pytest.approx([0.0] * 5, abs=1e-6)
+
+
+def test_hosts_that_take_the_budget_are_not_told(db):
+    with Store.open_readonly(db) as store:
+        assert status_of(read_snapshot(db), store).shortfall is None
+    assert plan_of(read_knowledge(db)).shortfall is None

@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from pollwise.scheduler.politeness import (
     poll_begun,
     poll_ended,
     poll_lost,
+    turn_of,
     turned_away,
 )
 
@@ -97,3 +99,31 @@ def test_once_no_poll_is_under_way_the_time_no_longer_moves(ended, passed, delay
     free = free_at(host, ended, delay)
     assert free_at(host, ended + passed, delay) == free
     assert free >= max(ended + delay, until)
+
+
+def test_what_answers_take_is_a_mean_of_the_latest_but_for_the_first():
+    """The first poll reads robots.txt as well."""
+    host = poll_ended(poll_begun(Host(), 0.0), 9.0)
+    assert turn_of(host, 1.0) == (1.0, 0.0)
+    host = poll_ended(poll_begun(host, 10.0), 12.0)
+    assert turn_of(host, 1.0) == (1.0, 2.0)
+    for begun_at in range(20, 1000, 10):
+        host = poll_ended(poll_begun(host, begun_at), begun_at + 4.0)
+    assert turn_of(host, 1.0).answers_in == pytest.approx(4.0, rel=1e-3)
+    assert turn_of(host, 1.0).most_polls == pytest.approx(1 / 5, rel=1e-3)
+
+
+def test_a_poll_that_was_given_up_tells_nothing_of_answers():
+    host = poll_ended(poll_begun(Host(ended_at=0.0), 1.0), 3.0)
+    assert turn_of(poll_lost(poll_begun(host, 10.0), 310.0), 1.0) == (1.0, 2.0)
+
+
+def test_a_poll_that_fetched_its_page_again_counts_only_if_no_other_tells():
+    first = Host(ended_at=0.0)
+    host = poll_ended(poll_begun(first, 1.0), 3.0, again=True)
+    assert turn_of(host, 1.0) == (1.0, 2.0)
+    assert turn_of(poll_ended(poll_begun(host, 10.0), 19.0, again=True), 1.0) == (1.0, 2.0)
+
+
+def test_a_host_without_a_pause_takes_any_number_of_polls():
+    assert turn_of(Host(), 0.0).most_polls == math.inf

@@ -101,6 +101,15 @@ class TestState:
         some.handle(Tick(3.0))
         assert json.loads(some.state())["hosts"] == []
 
+    def test_what_answers_take_survives(self):
+        before = World(scheduler(rate=1.0), lambda page_id, now: (3.0, UNCHANGED))
+        before.send(Added(0.0, pages(1, scope="h")))
+        before.run(until=30.0)
+        assert before.scheduler.host_turn("h").answers_in == pytest.approx(3.0)
+        after = scheduler(rate=1.0)
+        after.load_state(before.scheduler.state())
+        assert after.host_turn("h") == before.scheduler.host_turn("h")
+
     def test_resting_pages_go_on_resting(self):
         def failing_until_100(page_id: int, now: float) -> tuple[float, Outcome]:
             return 0.0, FAILED if page_id < 40 and now < 100.0 else UNCHANGED

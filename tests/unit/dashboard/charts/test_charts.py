@@ -43,6 +43,7 @@ PLAN = Plan(
     polls=100,
     horizon_days=7.0,
     bounds=None,
+    shortfall=None,
     evidence=Evidence(100, 40),
     results=tuple(budget(factor) for factor in (0.25, 0.5, 1.0, 2.0, 4.0)),
     wanted_freshness=None,

@@ -1,0 +1,61 @@
+"""Tells the people who watch that hosts cannot take the budget."""
+
+import math
+from collections.abc import Callable
+
+from pollwise.insight.capacity import shortfall_words
+from pollwise.live.clock import Clock
+from pollwise.live.loop import Progress
+from pollwise.scheduler.scheduler import Scheduler
+
+__all__ = ["ShortfallTeller"]
+
+_ENOUGH = 0.95
+"""The share of the budget that was spent if hosts need not be looked at."""
+_FIRST_WAIT, _LONGEST_WAIT = 10.0, 3600.0
+"""Seconds between two looks, which take in proportion to the pages: ever more."""
+
+
+class ShortfallTeller:
+    """Says that hosts cannot take the budget, once for each budget.
+
+    That is known at the start as far as it is for their pauses; how long answers take is learned.
+    `budget` gives the budget as people say it.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        clock: Clock,
+        *,
+        budget: Callable[[], str],
+        say: Callable[[str], None],
+    ) -> None:
+        self._scheduler, self._clock = scheduler, clock
+        self._budget, self._say = budget, say
+        self._told = ""
+        self._spent = 0.0
+        self._looked_at = self._look_at = -math.inf
+        self._wait = _FIRST_WAIT
+
+    def note(self, progress: Progress) -> None:
+        """Take in a turn of the loop."""
+        self._spent += sum(report.result.observation.cost for report in progress.reports)
+        now = self._clock()
+        if now < self._look_at:
+            return
+        allowed = self._scheduler.budget.rate * (now - self._looked_at)
+        if self._spent < _ENOUGH * allowed:
+            self._tell()
+        self._looked_at, self._spent = now, 0.0
+        self._look_at = now + self._wait
+        self._wait = min(2.0 * self._wait, _LONGEST_WAIT)
+
+    def _tell(self) -> None:
+        budget = self._budget()
+        if budget == self._told:
+            return
+        short = self._scheduler.shortfall()
+        if short is not None:
+            self._told = budget
+            self._say(shortfall_words(short, budget, short.budget_per_day))
