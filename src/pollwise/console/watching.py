@@ -11,6 +11,7 @@ from rich.text import Text
 from pollwise.console.changes import Change, ChangeLines, LineLimit
 from pollwise.console.display import RunDisplay
 from pollwise.console.log import LogFormat, object_line
+from pollwise.console.outages import Outage
 from pollwise.console.quantities import count, duration
 from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.events import Added, Removed
@@ -68,6 +69,7 @@ class WatchDisplay(RunDisplay):
         """Pages of which it was told that they differ at every poll."""
         self._reasons: set[str] = set()
         """Why polls were postponed, as far as it was told."""
+        self._outage = Outage()
         self._detail = detail
         self._limit = LineLimit(_MOST_LINES)
         self._end: Callable[[], None] | None = None
@@ -130,6 +132,8 @@ class WatchDisplay(RunDisplay):
             page = watched[page_id].page
             kind = progress.happened(report.result.observation)
             first_copy = page_id in progress.first_copies
+            if self._detail is Detail.news:
+                self._heed_network(report, page.scope, len(watched))
             self._show(report, page.url, first_copy=first_copy, kind=kind)
             is_postponed = report.result.observation.outcome is Outcome.POSTPONED
             if page.seen_at is None and not is_postponed:
@@ -171,15 +175,24 @@ class WatchDisplay(RunDisplay):
         trouble = trouble_of(report)
         if trouble is None:
             was_in_trouble = self._troubles.pop(observation.page_id, None) is not None
-            if was_in_trouble and not first_copy and kind is None:
+            is_told = not self._outage.hides(observation.page_id)
+            if was_in_trouble and is_told and not first_copy and kind is None:
                 news = news or "back"
         elif self._troubles.get(observation.page_id) != trouble:
-            self._troubles[observation.page_id] = trouble
-            news = trouble if kind is None else None
+            is_hidden = self._outage.hides(observation.page_id)
+            # What was not told is told if it is so once the network is back.
+            self._troubles[observation.page_id] = "" if is_hidden else trouble
+            news = None if is_hidden or kind is not None else trouble
         if self._detail is Detail.polls:
             news = trouble or ("first copy" if first_copy else outcome.name.lower())
         if news is not None:
             self._tell(at, news, url, level="info" if trouble is None else "warning")
+
+    def _heed_network(self, report: "PollReport", host: str, pages: int) -> None:
+        seen = report.result.observation
+        told = self._outage.note(seen.page_id, host, seen.outcome, report.result.error, pages=pages)
+        if told is not None:
+            self._say(told)
 
     def _tell_change(self, report: "PollReport", url: str, kind: ChangeKind) -> None:
         seen = report.result.observation
@@ -265,6 +278,8 @@ class WatchDisplay(RunDisplay):
             return self._first_copies_words() + (", compiling" if ahead.compiling else "")
         if ahead.next_poll is None:
             return "pages rest or are being polled"
+        if ahead.next_poll.host_is_polled:
+            return f"waiting for {self._next_host} to answer"
         wait = self._looked_at + ahead.next_poll.wait - time.monotonic()
         return f"next: {self._next_host} " + (
             f"in {duration(math.ceil(wait))}" if wait > 0.5 else "now"
