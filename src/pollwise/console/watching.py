@@ -13,6 +13,7 @@ from pollwise.console.display import RunDisplay
 from pollwise.console.log import LogFormat, object_line
 from pollwise.console.outages import Outage
 from pollwise.console.quantities import count, duration
+from pollwise.console.redirects import Redirects
 from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.events import Added, Removed
 from pollwise.insight.changes import happened
@@ -70,6 +71,7 @@ class WatchDisplay(RunDisplay):
         self._reasons: set[str] = set()
         """Why polls were postponed, as far as it was told."""
         self._outage = Outage()
+        self._redirects = Redirects()
         self._detail = detail
         self._limit = LineLimit(_MOST_LINES)
         self._end: Callable[[], None] | None = None
@@ -117,6 +119,8 @@ class WatchDisplay(RunDisplay):
     def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:
         """Show what came of a turn; the same trouble with a page is told once."""
         for event in progress.events:
+            if isinstance(event, Added | Removed):
+                self._redirects.forget_names()
             if isinstance(event, Removed):
                 for page_id in event.page_ids:
                     self._troubles.pop(page_id, None)
@@ -134,6 +138,7 @@ class WatchDisplay(RunDisplay):
             first_copy = page_id in progress.first_copies
             if self._detail is Detail.news:
                 self._heed_network(report, page.scope, len(watched))
+            self._heed_redirect(report, page.url, watched)
             self._show(report, page.url, first_copy=first_copy, kind=kind)
             is_postponed = report.result.observation.outcome is Outcome.POSTPONED
             if page.seen_at is None and not is_postponed:
@@ -166,6 +171,7 @@ class WatchDisplay(RunDisplay):
             page_id = observation.page_id
             if (
                 page_id not in self._restless
+                and not self._redirects.leads_elsewhere(page_id)  # that is told of the other page
                 and report.result.memory.noise.changes_in_a_row >= ALWAYS
             ):
                 self._restless.add(page_id)
@@ -194,8 +200,21 @@ class WatchDisplay(RunDisplay):
         if told is not None:
             self._say(told)
 
+    def _heed_redirect(
+        self, report: "PollReport", url: str, watched: "Mapping[int, Watched]"
+    ) -> None:
+        seen = report.result.observation
+        has_answer = seen.outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.GONE)
+        if has_answer and self._redirects.note(seen.page_id, report.answered_by, watched):
+            known = f"redirects to {report.answered_by}, which is watched as well"
+            remedy = f"what changes there is told once; `pollwise remove {url}` saves these polls"
+            self._tell(seen.polled_at, f"{known} ({remedy})", url)
+
     def _tell_change(self, report: "PollReport", url: str, kind: ChangeKind) -> None:
         seen = report.result.observation
+        content = report.result.memory.text_hash if kind.is_of_content else None
+        if not self._redirects.tell(seen.page_id, content or kind.name):
+            return
         if self._limit.is_over(seen.polled_at):
             self._tell_held_back()
         if not self._limit.lets_through(url):

@@ -312,3 +312,35 @@ def test_without_a_network_one_line_tells_of_all_pages_and_another_that_it_is_ba
         f"{MOMENT}  {failed.format(1)}  http://1.example/",
         f"{MOMENT}  back  http://1.example/",
     ]
+
+
+def test_what_changes_where_another_page_redirects_to_is_told_once_and_with_the_right_hint(capsys):
+    urls = {1: "http://a.example/", 2: "http://b.example/"}
+    watched = {i: Watched(Page(i, url), PageMemory()) for i, url in urls.items()}
+
+    def polled(page_id: int, text: str, *, gone: bool = False) -> Progress:
+        memory = PageMemory(text_hash=text, noise=Noise(changes_in_a_row=12))
+        outcome = Outcome.GONE if gone else Outcome.CHANGED
+        result = PollResult(Observation(page_id, 86_400.0, outcome), memory)
+        report = PollReport(result, answered_by=urls[2] if page_id == 1 else None)
+        return Progress((), (report,), gone_or_back=frozenset({page_id} if gone else ()))
+
+    with shown_by() as shown:
+        for text in ("x", "y"):
+            for page_id in (1, 2):
+                shown.show(polled(page_id, text), watched)
+        for page_id in (2, 1):
+            shown.show(polled(page_id, "y", gone=True), watched)
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [
+        f"{MOMENT}  {urls[1]}",
+        f"{MOMENT}  {urls[1]}",
+        f"{MOMENT}  {urls[2]}  (gone)",
+    ]
+    redirect, restless = err.splitlines()[1:-1]
+    assert redirect == (
+        f"{MOMENT}  redirects to {urls[2]}, which is watched as well (what changes there is told"
+        f" once; `pollwise remove {urls[1]}` saves these polls)  {urls[1]}"
+    )
+    assert "differs at every poll" in restless
+    assert restless.endswith(urls[2])
