@@ -26,7 +26,10 @@ LOOKED_FOR_PROMETHEUS = VENV / "looked-for-prometheus"
 LOOKED_FOR_POSTGRES = VENV / "looked-for-postgres"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
-USAGE = "usage: python3 bootstrap.py {demo,test} [ARGUMENT...]"
+CHOICE = (
+    "`python3 bootstrap.py demo` installs pollwise and shows what it does,"
+    " `python3 bootstrap.py test` installs it and runs its tests"
+)
 
 
 def main(arguments: "list[str]") -> int:
@@ -35,8 +38,8 @@ def main(arguments: "list[str]") -> int:
         print(__doc__.strip())
         return 0
     if not arguments or arguments[0] not in ("demo", "test"):
-        given = repr(arguments[0]) if arguments else "none"
-        print(f"bootstrap: no such command: {given}; {USAGE}", file=sys.stderr)
+        wrong = f"there is no command {arguments[0]!r}" if arguments else "name a command"
+        print(f"bootstrap: {wrong}: {CHOICE}", file=sys.stderr)
         return 2
     if sys.version_info < (3, 11):
         version = ".".join(map(str, sys.version_info[:2]))

@@ -12,6 +12,9 @@ import scrapy
 class NewsSpider(scrapy.Spider):
     name = "news"
     custom_settings = {  # noqa: RUF012 - so Scrapy wants it
+        # Seconds between two requests to a host. The budget says how many pages are fetched in all,
+        # not how fast one after the other: without a delay a new site gets its requests at once.
+        "DOWNLOAD_DELAY": 1,
         "ADDONS": {"pollwise.scrapy.Addon": 500},
         "POLLWISE_BUDGET": "500/hour",
         "POLLWISE_DB": "news.db",

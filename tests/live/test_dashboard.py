@@ -17,7 +17,7 @@ HOUR = 3600.0
 HOSTILE = "</script><img src=x onerror='window.hacked = 1'>"
 ESCAPED = HOSTILE.replace("<", "&lt;")
 POLLS = 20
-LOOKS = [("light", 1280), ("dark", 1280), ("light", 390)]
+LOOKS = [("light", 1200), ("dark", 1280), ("light", 390)]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -84,6 +84,14 @@ async def no_wider_than_the_window(view):
     return await view.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+async def cut_labels(view):
+    """The labels of charts that reach beyond their chart."""
+    return await view.evaluate("""[...document.querySelectorAll("main svg text")].filter(text => {
+        const own = text.getBoundingClientRect(), all = text.closest("svg").getBoundingClientRect();
+        return own.left < all.left - 1 || own.right > all.right + 1;
+    }).map(text => text.textContent)""")
+
+
 @pytest.mark.parametrize(("scheme", "width"), LOOKS)
 async def test_the_views_can_be_read_by_everybody(watch, scheme, width):
     async with browsing(watch, scheme=scheme, width=width) as view:
@@ -96,6 +104,7 @@ async def test_the_views_can_be_read_by_everybody(watch, scheme, width):
             await opened(view, path, selector)
             assert await violations(view) == [], path
             assert await no_wider_than_the_window(view), path
+            assert await cut_labels(view) == [], path
         assert await view.evaluate("window.hacked") is None
         assert view.complaints == []
 

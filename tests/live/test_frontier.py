@@ -533,6 +533,8 @@ def refused(folder, *words):
 
 def test_a_port_that_is_taken(process, tmp_path):
     assert "choose another" in refused(tmp_path, "--port", str(process.port))
+    assert "choose another" in refused(tmp_path, "--port", "0", "--host", "no.such.host.invalid")
+    assert list(tmp_path.iterdir()) == []  # not even an empty file
 
 
 def test_a_file_that_is_in_use_or_none_of_ours(process, tmp_path):

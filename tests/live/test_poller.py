@@ -170,10 +170,14 @@ async def test_a_redirect_into_what_robots_txt_disallows_is_not_followed(
 async def test_last_modified_of_a_redirect_is_not_remembered(site, poller, page):
     site.says("/a", status=302, Location="/b")
     site.says("/b", "x", ETag='"b"', Last_Modified="Sun, 06 Nov 1994 08:49:37 GMT")
-    memory = (await poller.poll(page, NOTHING)).result.memory
+    report = await poller.poll(page, NOTHING)
+    memory = report.result.memory
+    assert report.answered_by == site.url("/b")
     assert (memory.etag, memory.last_modified) == ('"b"', None)
     site.says("/a", "x", Last_Modified="Sun, 06 Nov 1994 08:49:37 GMT")
-    memory = (await poller.poll(page, memory)).result.memory
+    report = await poller.poll(page, memory)
+    memory = report.result.memory
+    assert report.answered_by is None
     assert memory.last_modified == "Sun, 06 Nov 1994 08:49:37 GMT"
 
 

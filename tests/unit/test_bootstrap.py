@@ -25,16 +25,20 @@ def run(script, *arguments):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "given"),
-    [((), "none"), (("watch",), "'watch'"), (("--quick", "demo"), "'--quick'")],
+    ("arguments", "wrong"),
+    [
+        ((), "name a command"),
+        (("watch",), "there is no command 'watch'"),
+        (("--quick", "demo"), "there is no command '--quick'"),
+    ],
 )
-def test_a_wrong_command_is_named_in_one_line(script, arguments, given):
+def test_without_a_right_command_one_line_says_which_there_are(script, arguments, wrong):
     ended = run(script, *arguments)
     assert ended.returncode == 2
     assert ended.stdout == ""
     assert ended.stderr == (
-        f"bootstrap: no such command: {given};"
-        " usage: python3 bootstrap.py {demo,test} [ARGUMENT...]\n"
+        f"bootstrap: {wrong}: `python3 bootstrap.py demo` installs pollwise and shows what it"
+        " does, `python3 bootstrap.py test` installs it and runs its tests\n"
     )
 
 

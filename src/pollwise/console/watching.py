@@ -11,7 +11,9 @@ from rich.text import Text
 from pollwise.console.changes import Change, ChangeLines, LineLimit
 from pollwise.console.display import RunDisplay
 from pollwise.console.log import LogFormat, object_line
+from pollwise.console.outages import Outage
 from pollwise.console.quantities import count, duration
+from pollwise.console.redirects import Redirects
 from pollwise.console.remedies import ALWAYS_REMEDY
 from pollwise.events import Added, Removed
 from pollwise.insight.changes import happened
@@ -68,6 +70,8 @@ class WatchDisplay(RunDisplay):
         """Pages of which it was told that they differ at every poll."""
         self._reasons: set[str] = set()
         """Why polls were postponed, as far as it was told."""
+        self._outage = Outage()
+        self._redirects = Redirects()
         self._detail = detail
         self._limit = LineLimit(_MOST_LINES)
         self._end: Callable[[], None] | None = None
@@ -115,6 +119,8 @@ class WatchDisplay(RunDisplay):
     def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:
         """Show what came of a turn; the same trouble with a page is told once."""
         for event in progress.events:
+            if isinstance(event, Added | Removed):
+                self._redirects.forget_names()
             if isinstance(event, Removed):
                 for page_id in event.page_ids:
                     self._troubles.pop(page_id, None)
@@ -130,6 +136,9 @@ class WatchDisplay(RunDisplay):
             page = watched[page_id].page
             kind = progress.happened(report.result.observation)
             first_copy = page_id in progress.first_copies
+            if self._detail is Detail.news:
+                self._heed_network(report, page.scope, len(watched))
+            self._heed_redirect(report, page.url, watched)
             self._show(report, page.url, first_copy=first_copy, kind=kind)
             is_postponed = report.result.observation.outcome is Outcome.POSTPONED
             if page.seen_at is None and not is_postponed:
@@ -162,6 +171,7 @@ class WatchDisplay(RunDisplay):
             page_id = observation.page_id
             if (
                 page_id not in self._restless
+                and not self._redirects.leads_elsewhere(page_id)  # that is told of the other page
                 and report.result.memory.noise.changes_in_a_row >= ALWAYS
             ):
                 self._restless.add(page_id)
@@ -171,18 +181,40 @@ class WatchDisplay(RunDisplay):
         trouble = trouble_of(report)
         if trouble is None:
             was_in_trouble = self._troubles.pop(observation.page_id, None) is not None
-            if was_in_trouble and not first_copy and kind is None:
+            is_told = not self._outage.hides(observation.page_id)
+            if was_in_trouble and is_told and not first_copy and kind is None:
                 news = news or "back"
         elif self._troubles.get(observation.page_id) != trouble:
-            self._troubles[observation.page_id] = trouble
-            news = trouble if kind is None else None
+            is_hidden = self._outage.hides(observation.page_id)
+            # What was not told is told if it is so once the network is back.
+            self._troubles[observation.page_id] = "" if is_hidden else trouble
+            news = None if is_hidden or kind is not None else trouble
         if self._detail is Detail.polls:
             news = trouble or ("first copy" if first_copy else outcome.name.lower())
         if news is not None:
             self._tell(at, news, url, level="info" if trouble is None else "warning")
 
+    def _heed_network(self, report: "PollReport", host: str, pages: int) -> None:
+        seen = report.result.observation
+        told = self._outage.note(seen.page_id, host, seen.outcome, report.result.error, pages=pages)
+        if told is not None:
+            self._say(told)
+
+    def _heed_redirect(
+        self, report: "PollReport", url: str, watched: "Mapping[int, Watched]"
+    ) -> None:
+        seen = report.result.observation
+        has_answer = seen.outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.GONE)
+        if has_answer and self._redirects.note(seen.page_id, report.answered_by, watched):
+            known = f"redirects to {report.answered_by}, which is watched as well"
+            remedy = f"what changes there is told once; `pollwise remove {url}` saves these polls"
+            self._tell(seen.polled_at, f"{known} ({remedy})", url)
+
     def _tell_change(self, report: "PollReport", url: str, kind: ChangeKind) -> None:
         seen = report.result.observation
+        content = report.result.memory.text_hash if kind.is_of_content else None
+        if not self._redirects.tell(seen.page_id, content or kind.name):
+            return
         if self._limit.is_over(seen.polled_at):
             self._tell_held_back()
         if not self._limit.lets_through(url):
@@ -265,6 +297,8 @@ class WatchDisplay(RunDisplay):
             return self._first_copies_words() + (", compiling" if ahead.compiling else "")
         if ahead.next_poll is None:
             return "pages rest or are being polled"
+        if ahead.next_poll.host_is_polled:
+            return f"waiting for {self._next_host} to answer"
         wait = self._looked_at + ahead.next_poll.wait - time.monotonic()
         return f"next: {self._next_host} " + (
             f"in {duration(math.ceil(wait))}" if wait > 0.5 else "now"

@@ -16,7 +16,6 @@ from pollwise.console.quantities import (
     rate,
     storage,
     unit_of,
-    worth,
 )
 from pollwise.insight.capacity import shortfall_words
 from pollwise.insight.changes import happened
@@ -33,8 +32,8 @@ __all__ = [
     "bare",
     "budget_text",
     "days",
-    "figure",
     "interval",
+    "of_price",
     "outcome",
     "outward",
     "per_time",
@@ -166,9 +165,22 @@ def budget_text(per_day: float, like: str, pages: int) -> str:
     return f"{plain(per_day / _DAY / one, 2)}/{unit}"
 
 
-def figure(told: float) -> str:
-    """An index or a price, which may be infinite."""
-    return "∞" if math.isinf(told) else worth(told)
+def of_price(index: float | None, price: float | None) -> str:
+    """How far the index of a page is on its way to the price, which may be infinite.
+
+    >>> of_price(0.31, 1.0), of_price(1e-9, 1.0), of_price(0.7, 0.000_394)
+    ('31 % of the price', 'less than 0.1 % of the price', '1,777 times the price')
+    >>> of_price(math.inf, 1.0), of_price(2.0, 0.0), of_price(2.0, None)
+    ('before all others', 'above the price', 'not known yet')
+    """
+    if index is None or price is None:
+        return "not known yet"
+    if math.isinf(index):
+        return "before all others"
+    if price <= 0:
+        return "above the price"
+    ratio = index / price
+    return f"{share(ratio)} of the price" if ratio < 1 else f"{number(ratio)} times the price"
 
 
 def outcome(found: Outcome | None, *, reverted: bool = False, first_copy: bool = False) -> str:
@@ -203,7 +215,7 @@ FILTERS = {
     "duration": duration,
     "days": days,
     "number": number,
-    "figure": figure,
+    "of_price": of_price,
     "counted": count,
     "outcome": outcome,
     "happened": lambda change: happened(change.kind, change.status),

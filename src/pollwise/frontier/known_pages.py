@@ -14,7 +14,7 @@ from pollwise.kinds import kind_of
 from pollwise.policies.arrays import not_after
 from pollwise.types import Outcome, Page
 
-__all__ = ["KnownPages"]
+__all__ = ["KnownPages", "page_of"]
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_LINE = 64
@@ -87,7 +87,7 @@ class KnownPages:
             self._crawls[name] = _Crawl()
         crawl = self._crawls[name]
         page = crawl.number(url_id, queue)
-        crawl.revisits.add([_page_of(page, url, queue, now)])
+        crawl.revisits.add([page_of(page, url, queue.place.key, now)])
         return self._wait(name, page, date if self._keep_dates else 0, date, now)
 
     def report(self, queue: Queue, page: int, report: Report, date: int, now: float) -> "Kept":
@@ -204,7 +204,10 @@ class KnownPages:
             crawl.pages[one.page] = one.id, queues[one.queue]
         crawl.free = [page for page, place in enumerate(crawl.pages) if place is None]
         revisits.add(
-            [_page_of(one.page, one.url, queues[one.queue], one.reported_at) for one in stored]
+            [
+                page_of(one.page, one.url, queues[one.queue].place.key, one.reported_at)
+                for one in stored
+            ]
         )
         try:
             learned = self._store.load_learned(name)
@@ -234,9 +237,11 @@ class Kept(NamedTuple):
     rests_until: int
 
 
-def _page_of(page: int, url: str, queue: Queue, reported_at: float) -> Page:
-    """A URL as the policy knows it: its site is its host, its politeness is that of its queue."""
-    key = queue.place.key
+def page_of(page: int, url: str, key: str, reported_at: float) -> Page:
+    """A URL as the policy knows it: its site is its host, its politeness that of its queue, `key`.
+
+    `page` is its number there, `reported_at` the time of its latest report.
+    """
     return Page(
         page, url, scope=key, site=host_of(url) or key, kind=kind_of(url), seen_at=reported_at
     )

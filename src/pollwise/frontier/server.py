@@ -53,6 +53,8 @@ async def serve_frontier(serving: Serving) -> None:
 
     `InputError` if the port cannot be had, `StoreError` if the file cannot be used.
     """
+    server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_MOST_CALLS)
+    port = _bind(server, serving)  # first, so that a start which fails makes no file
     with ExitStack() as stack:
         store = stack.enter_context(closing(FrontierStore(serving.db)))
         reader = stack.enter_context(closing(FrontierReader(serving.db)))
@@ -61,10 +63,8 @@ async def serve_frontier(serving: Serving) -> None:
         frontier = Frontier(store, clock(), keep_dates=serving.keep_dates)
         writing = stack.enter_context(closing(Worker("writing", frontier.transaction)))
         reading = stack.enter_context(closing(Worker("reading")))
-        server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_MOST_CALLS)
         service = Service(frontier, writing, Listing(reader), reading, clock, "")
         server.add_generic_rpc_handlers((service.handler(),))
-        port = _bind(server, serving)
         service.address = _spelled(serving.host, port)
         stop = asyncio.Event()
         for one in (signal.SIGINT, signal.SIGTERM):

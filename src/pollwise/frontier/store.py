@@ -21,11 +21,22 @@ _KIND = FileKind(
 )
 
 
-FrontierReader = OwnedFileReader
-"""Reads such a file."""
+class FrontierReader(OwnedFileReader):
+    """Reads such a file."""
+
+    def load_learned(self, crawl: str) -> StateDict | None:
+        """What was learned of a crawl; None: nothing yet. `StateError` for what nobody wrote."""
+        layout = self.row("SELECT text FROM layout")
+        shared = self.rows(
+            "SELECT name, dtype, shape, data FROM learned_shared WHERE crawl = ?", (crawl,)
+        )
+        if layout is None or not shared:
+            return None
+        rows = self.rows("SELECT page, data FROM learned WHERE crawl = ? ORDER BY page", (crawl,))
+        return unpack_rows(layout[0], rows) | unpack_shared(shared)
 
 
-class FrontierStore(OwnedFile):
+class FrontierStore(OwnedFile, FrontierReader):
     """Reads and writes the file at `path`, which is made if there is none.
 
     `StoreInUseError` if another process writes to it.
@@ -47,14 +58,3 @@ class FrontierStore(OwnedFile):
             "INSERT OR REPLACE INTO learned_shared VALUES (?, ?, ?, ?, ?)",
             [(crawl, *shared) for shared in pack_shared(learned)],
         )
-
-    def load_learned(self, crawl: str) -> StateDict | None:
-        """What was learned of a crawl; None: nothing yet. `StateError` for what nobody wrote."""
-        layout = self.row("SELECT text FROM layout")
-        shared = self.rows(
-            "SELECT name, dtype, shape, data FROM learned_shared WHERE crawl = ?", (crawl,)
-        )
-        if layout is None or not shared:
-            return None
-        rows = self.rows("SELECT page, data FROM learned WHERE crawl = ? ORDER BY page", (crawl,))
-        return unpack_rows(layout[0], rows) | unpack_shared(shared)

@@ -12,6 +12,7 @@ from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval, require_freshness
 from pollwise.insight.knowledge import Knowledge, read_knowledge
+from pollwise.insight.words import count
 from pollwise.scheduler.capacity import Shortfall
 from pollwise.store.place import Place
 from pollwise.texts import plain
@@ -127,7 +128,9 @@ def plan_of(known: Knowledge, freshness: float | None = None, *, curve: bool = F
     )
     if not evidence.suffices:
         if freshness is not None or curve:
-            raise _too_little(known, "for --freshness and --plot")
+            asked = {"--freshness": freshness is not None, "--plot": curve}
+            options = " and ".join(option for option, given in asked.items() if given)
+            raise _too_little(known, f"for {options}")
         return plan
     spread = known.spread(_HORIZON)
     wanted = None if freshness is None else known.forecaster.cheapest(freshness) / known.rate
@@ -208,8 +211,8 @@ def between(curve: Sequence[PlannedBudget], budget_per_day: float) -> PlannedBud
 def _too_little(known: Knowledge, aim: str) -> InputError:
     evidence = known.evidence
     return InputError(
-        f"{known.database}: too little is known yet {aim} ({evidence.polls} polls told something,"
-        f" about {evidence.needed} are needed): watch on"
+        f"{known.database}: too little is known yet {aim} ({count(evidence.polls, 'poll')} told"
+        f" something, about {evidence.needed} are needed): watch on"
     )
 
 

@@ -73,10 +73,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class NextPoll:
-    """The page that will most likely be polled next, and in how many seconds."""
+    """The page that will most likely be polled next, and in how many seconds.
+
+    `host_is_polled`: its host has a poll under way, and `wait` is an estimate.
+    """
 
     page_id: int
     wait: float
+    host_is_polled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,8 +498,12 @@ def ahead(scheduler: Scheduler, now: float) -> Ahead:
         first = scheduler.host_free_at(scheduler.scope_of(page_id), at), page_id
     if in_line is not None and (first is None or in_line[0] <= max(first[0], at)):
         first = max(in_line[0], at), in_line[1]
+    next_poll = None
+    if first is not None:
+        is_polled = scheduler.host_is_polled(scheduler.scope_of(first[1]))
+        next_poll = NextPoll(first[1], first[0] - now, is_polled)
     return Ahead(
-        None if first is None else NextPoll(first[1], first[0] - now),
+        next_poll,
         scheduler.first_copies_left,
         isinstance(policy, AwaitedPolicy),
     )

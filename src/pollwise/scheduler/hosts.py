@@ -127,6 +127,10 @@ class Hosts:
         """The poll of this scope was given up."""
         self._note(scope, politeness.poll_lost(self._host(scope), now), now)
 
+    def is_polled(self, scope: str) -> bool:
+        """Whether a poll of this scope is under way."""
+        return self._host(scope).polling_since is not None
+
     def waits(self, page_id: int) -> bool:
         """Whether a page waits in line for its host."""
         return page_id in self._waiting

@@ -347,6 +347,10 @@ class Scheduler:
         """From when on pages of a scope may be polled; `now`: already."""
         return max(self._hosts.free_at(self._shared(scope), now), now)
 
+    def host_is_polled(self, scope: str) -> bool:
+        """Whether a poll of a scope is under way: when it is free is an estimate."""
+        return self._hosts.is_polled(self._shared(scope))
+
     def host_limited_until(self, scope: str) -> float:
         """Until when the limit of a scope allows no other poll; -inf: it has none."""
         return self._hosts.limited_until(self._shared(scope))

@@ -84,7 +84,9 @@ class PollReport:
     markup, or X-Robots-Tag, may still tell robots something new. `discovered` is what the poll
     meant for the collection (None: there is none).
 
-    `hub_links` are those of the page, by absolute URLs, that of the hub canonical; None: as before.
+    `answered_by` is the canonical URL that answered after redirects; None: that of the page itself,
+    or nobody did. `hub_links` are those of the page, by absolute URLs, that of the hub canonical;
+    None: as before.
 
     Call `release` when the report was committed and its content is held no more.
     """
@@ -93,6 +95,7 @@ class PollReport:
     notices: tuple[Notice, ...] = ()
     robots_tag: str | None = None
     redirected_to: str | None = None
+    answered_by: str | None = None
     reread: Version | None = None
     discovered: Discoveries | None = None
     hub_links: HubLinks | None = None
@@ -297,6 +300,7 @@ class WebPoller:
             report,
             notices=notices,
             robots_tag=result.robots_tag,
+            answered_by=result.final_url if result.final_url != page.url else None,
             hub_links=_hub_links(result, seen),
             release=result.release,
         )

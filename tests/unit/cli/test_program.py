@@ -338,9 +338,15 @@ class TestPlan:
         answer = run("plan", "--db", db)
         assert answer.status == 0
         assert "not known yet (1 poll that told something; about 40 needed)" in answer.out
-        parts = "kept.db: too little is known yet", "1 polls told something, about 40"
-        assert_refused(run("plan", "--db", db, "--freshness", 0.5), *parts)
-        assert_refused(run("plan", "--db", db, "--plot", "plan.png"), *parts)
+        for options in (
+            {"--freshness": 0.5},
+            {"--plot": "plan.png"},
+            {"--freshness": 0.5, "--plot": "plan.png"},
+        ):
+            words = [word for option in options.items() for word in option]
+            given = " and ".join(options)
+            why = f"kept.db: too little is known yet for {given} (1 poll told something, about 40"
+            assert_refused(run("plan", "--db", db, *words), why)
 
     def test_few_polls_make_wide_intervals(self, db):
         with Store.open(db) as store:

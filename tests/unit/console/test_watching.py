@@ -164,11 +164,12 @@ def live_lines(terminal, *aheads: Ahead) -> list[str]:
 
 
 def test_the_live_line_names_the_host_of_the_next_poll(terminal):
-    next_polls = NextPoll(7, 7199.5), NextPoll(7, 0.0), None
+    next_polls = NextPoll(7, 7199.5), NextPoll(7, 0.0), NextPoll(7, 0.0, host_is_polled=True), None
     assert live_lines(terminal, *map(Ahead, next_polls)) == [
         "1 poll, 0 changes, 0 pages in trouble; next: a.example in 2 hours",
         "2 polls, 0 changes, 0 pages in trouble; next: a.example now",
-        "3 polls, 0 changes, 0 pages in trouble; pages rest or are being polled",
+        "3 polls, 0 changes, 0 pages in trouble; waiting for a.example to answer",
+        "4 polls, 0 changes, 0 pages in trouble; pages rest or are being polled",
     ]
 
 
@@ -278,3 +279,68 @@ def test_a_watch_tells_what_it_masks_and_a_page_that_always_differs_once(capsys)
     ]
     lines = [line for line in err.splitlines()[1:-1] if "not shown" not in line]
     assert lines == [f"{moment}  {what}  {URL}" for what in news]
+
+
+def test_without_a_network_one_line_tells_of_all_pages_and_another_that_it_is_back(capsys):
+    pages = {
+        i: Watched(Page(i, f"http://{i}.example/", f"{i}.example", seen_at=1.0), PageMemory())
+        for i in range(5)
+    }
+    without = "no connection to {}.example:80 (Temporary failure in name resolution)"
+
+    def polled(page_id: int, error: str | None = None) -> Progress:
+        outcome = Outcome.UNCHANGED if error is None else Outcome.FAILED
+        result = PollResult(Observation(page_id, 86_400.0, outcome), PageMemory(), error=error)
+        return Progress((), (PollReport(result),))
+
+    with shown_by() as shown:
+        for turn_ in (
+            *(polled(i, without.format(i)) for i in (0, 1, 2, 3, 1)),
+            *(polled(i) for i in (4, 2, 1, 0)),
+            polled(1, without.format(1)),  # the names of one host alone
+            polled(1),
+        ):
+            shown.show(turn_, pages)
+    failed = "failed (no connection to {0}.example:80 (Temporary failure in name resolution))"
+    why = '"Temporary failure in name resolution"'
+    assert capsys.readouterr().err.splitlines()[1:-1] == [
+        f"{MOMENT}  {failed.format(0)}  http://0.example/",
+        f"no network: 2 of 5 pages failed with {why}, and none answered; more that fail so are not"
+        " told",
+        f"the network is back: 4 of 5 pages had failed with {why}",
+        f"{MOMENT}  back  http://0.example/",
+        f"{MOMENT}  {failed.format(1)}  http://1.example/",
+        f"{MOMENT}  back  http://1.example/",
+    ]
+
+
+def test_what_changes_where_another_page_redirects_to_is_told_once_and_with_the_right_hint(capsys):
+    urls = {1: "http://a.example/", 2: "http://b.example/"}
+    watched = {i: Watched(Page(i, url), PageMemory()) for i, url in urls.items()}
+
+    def polled(page_id: int, text: str, *, gone: bool = False) -> Progress:
+        memory = PageMemory(text_hash=text, noise=Noise(changes_in_a_row=12))
+        outcome = Outcome.GONE if gone else Outcome.CHANGED
+        result = PollResult(Observation(page_id, 86_400.0, outcome), memory)
+        report = PollReport(result, answered_by=urls[2] if page_id == 1 else None)
+        return Progress((), (report,), gone_or_back=frozenset({page_id} if gone else ()))
+
+    with shown_by() as shown:
+        for text in ("x", "y"):
+            for page_id in (1, 2):
+                shown.show(polled(page_id, text), watched)
+        for page_id in (2, 1):
+            shown.show(polled(page_id, "y", gone=True), watched)
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [
+        f"{MOMENT}  {urls[1]}",
+        f"{MOMENT}  {urls[1]}",
+        f"{MOMENT}  {urls[2]}  (gone)",
+    ]
+    redirect, restless = err.splitlines()[1:-1]
+    assert redirect == (
+        f"{MOMENT}  redirects to {urls[2]}, which is watched as well (what changes there is told"
+        f" once; `pollwise remove {urls[1]}` saves these polls)  {urls[1]}"
+    )
+    assert "differs at every poll" in restless
+    assert restless.endswith(urls[2])

@@ -37,7 +37,9 @@ def test_a_page_in_line_for_its_host_comes_first():
     scheduler.restore([Page(i, f"http://a.example/{i}", "a.example") for i in range(2)], None)
     scheduler.handle(Tick(100.0))
     scheduler.handle(Tick(101.0))
-    assert scheduler.next_in_line() is not None
+    coming = ahead(scheduler, 101.0).next_poll
+    assert coming is not None
+    assert (coming.page_id, coming.host_is_polled) == (1, True)
     scheduler.handle(Polled(102.0, (Observation(0, 102.0, Outcome.CHANGED),)))
     assert ahead(scheduler, 103.0) == Ahead(NextPoll(1, 9.0))
 

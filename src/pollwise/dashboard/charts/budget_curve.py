@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from pollwise.console.quantities import number
-from pollwise.dashboard.charts.drawing import Scale, drawing, element, path, round_steps
+from pollwise.dashboard.charts.drawing import Scale, drawing, element, path, room_for, round_steps
 from pollwise.dashboard.wording import budget_text, share
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.plan import Plan, PlannedBudget
@@ -14,7 +14,7 @@ from pollwise.insight.plan import Plan, PlannedBudget
 __all__ = ["found_curve", "freshness_curve"]
 
 _WIDTH, _HEIGHT = 440, 210
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 26, 26
+_RIGHT, _TOP, _BOTTOM = 12, 26, 26
 _TICKS = 5
 _NEAR = 0.12
 """Of the width: labels that stand closer together would overlap."""
@@ -61,15 +61,15 @@ def _curve(plan: Plan, chosen: PlannedBudget | None, figure: _Figure) -> Markup:
     [present] = [one for one in plan.results if one.factor == 1.0]
     high = figure.most or max(figure.of(one).high for one in points)
     ticks = round_steps(high, 4)
+    shown = [one for one in ticks if figure.most is None or one <= figure.most]
     across = Scale(
         points[0].budget_per_day,
         points[-1].budget_per_day,
-        _LEFT,
+        room_for(map(figure.said, shown)),
         _WIDTH - _RIGHT,
         logarithmic=True,
     )
     up = Scale(0.0, figure.most or ticks[-1], _HEIGHT - _BOTTOM, _TOP)
-    shown = [one for one in ticks if figure.most is None or one <= figure.most]
     marked = [present] if chosen is None else [present, chosen]
     return drawing(
         f"{figure.name.capitalize()}, over budgets",
@@ -83,7 +83,7 @@ def _curve(plan: Plan, chosen: PlannedBudget | None, figure: _Figure) -> Markup:
                 class_=f"line {figure.kind}",
             ),
             *_marks(present, chosen, across, up, figure),
-            element("text", figure.name, x=_LEFT, y=12, class_="name"),
+            element("text", figure.name, x=across.begin, y=12, class_="name"),
         ],
         width=_WIDTH,
         height=_HEIGHT,
@@ -103,9 +103,9 @@ def _axes(
     for tick in ticks:
         y = up(tick)
         kind = "axis" if tick == 0 else "grid"
-        parts.append(element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y, class_=kind))
+        parts.append(element("line", x1=across.begin, x2=across.end, y1=y, y2=y, class_=kind))
         said = figure.said(tick)
-        parts.append(element("text", said, x=_LEFT - 6, y=y + 4, text_anchor="end"))
+        parts.append(element("text", said, x=across.begin - 6, y=y + 4, text_anchor="end"))
     for place, result in enumerate(results):
         anchor = "start" if place == 0 else "end" if place == len(results) - 1 else "middle"
         x = across(result.budget_per_day)

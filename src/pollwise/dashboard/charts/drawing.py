@@ -8,7 +8,7 @@ from itertools import count
 
 from markupsafe import Markup
 
-__all__ = ["Scale", "drawing", "element", "path", "round_steps", "time_steps"]
+__all__ = ["Scale", "drawing", "element", "path", "room_for", "round_steps", "time_steps"]
 
 _ids = count()
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -21,6 +21,9 @@ _TIME_STEPS = (
 )
 _MOST_SHOWN = 9_999_999_999.0
 """UTC seconds."""
+_CHARACTER = 8.5
+"""The width of a digit or letter in the widest of usual fonts."""
+_LEAST_ROOM = 46.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,16 @@ def round_steps(high: float, steps: int) -> list[float]:
     size = 10.0 ** math.floor(math.log10(wanted))
     step = size * next(one for one in _STEPS if one * size >= wanted * (1 - 1e-9))
     return [step * number for number in range(math.ceil(high / step * (1 - 1e-9)) + 1)]
+
+
+def room_for(labels: Iterable[str]) -> float:
+    """The width that labels beside an upright axis need, with the gap to it.
+
+    >>> room_for(["0", "10"]), room_for(["0", "1,000,000"])
+    (46.0, 88.5)
+    """
+    longest = max(map(len, labels), default=0)
+    return max(longest * _CHARACTER + 12.0, _LEAST_ROOM)
 
 
 def time_steps(begin: float, end: float, steps: int) -> list[tuple[float, str]]:

@@ -1,5 +1,6 @@
 """The hosts: how politeness treats them, and how their pages stand."""
 
+import time
 from functools import partial
 
 from starlette.requests import Request
@@ -33,6 +34,7 @@ def hosts_routes(answers: Answers) -> list[Route]:
             columns=list(HostColumn),
             is_watch=snapshot.known is not None,
             as_of=snapshot.read_at,
+            now=time.time(),
         )
 
     return [Route(_PATH, hosts)]

@@ -55,8 +55,10 @@ def check_usable(path: Path) -> None:
         raise StoreError(f"{path} is {what}: name a database file")
     if status.st_size and (found := _application_id(path)) != APPLICATION_ID:
         if found in OTHER_FILES:
+            what, call = OTHER_FILES[found]
             raise StoreError(
-                f"{path} holds {OTHER_FILES[found]}, no watch or collection: choose another file"
+                f"{path} holds {what}, no watch or collection: choose another file; in Python"
+                f" {call.format(path.name)} tells what was learned there"
             )
         raise StoreError(f"{path} is a database of another program: choose another file")
     if status.st_nlink > 1:

@@ -23,8 +23,12 @@ FRONTIER_ID = 0x706F6C66
 """`polf`: marks the file of a frontier."""
 CRAWL_ID = 0x706F6C73
 """`pols`: marks that of a crawl by Scrapy."""
-OTHER_FILES = {FRONTIER_ID: "a frontier", CRAWL_ID: "a crawl by Scrapy"}
-"""What else pollwise keeps in SQLite (see `owned_file`)."""
+OTHER_FILES = {
+    FRONTIER_ID: ("a frontier", "pollwise.frontier.estimates('{}')"),
+    CRAWL_ID: ("a crawl by Scrapy", "pollwise.Schedule.load('{}.schedule')"),
+}
+"""What else pollwise keeps in SQLite (see `owned_file`), and what tells what was learned there, by
+the name of the file."""
 
 _BUSY_SECONDS = 10.0
 

@@ -104,6 +104,18 @@ def test_everything_drawn_stands_within_the_chart():
             assert 0 <= float(one.get(name, 0)) <= float(root.get("height", 0))
 
 
+def test_long_labels_beside_an_axis_have_room():
+    curve = tuple(replace(one, found_per_day=one.found_per_day * 1e5) for one in CURVE)
+    days = [Day(NOW - 86_400.0, 9_876_543), Day(NOW, 1)]
+    for drawn, longest in (
+        (found_curve(replace(PLAN, curve=curve, results=curve[::3])), "15,000,000"),
+        (daily_bars(days, None), "10,000,000"),
+    ):
+        [label] = [one for one in ET.fromstring(drawn).iter("text") if one.text == longest]
+        assert label.get("text-anchor") == "end"
+        assert float(label.get("x", 0)) > 8 * len(longest)
+
+
 LINE = TimeLine(
     url="http://a.example/",
     added_at=NOW - 4000.0,

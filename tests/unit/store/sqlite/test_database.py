@@ -108,7 +108,7 @@ def make_truncated(path: Path) -> None:
         (make_text, ["is not a database", "choose another file"]),
         (make_foreign, ["is a database of another program", "choose another file"]),
         (make_foreign_wal, ["is a database of another program", "choose another file"]),
-        (make_frontier, ["holds a frontier, no watch or collection", "choose another file"]),
+        (make_frontier, ["holds a frontier, no watch or collection", "frontier.estimates"]),
         (make_truncated, ["is damaged", "restore a copy"]),
         (Path.mkdir, ["is a folder", "name a database file"]),
         (os.mkfifo, ["is no regular file", "name a database file"]),

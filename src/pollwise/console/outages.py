@@ -1,0 +1,82 @@
+"""That this machine has no network, told once instead of once a page."""
+
+import errno
+import os
+import re
+
+from pollwise.console.quantities import count
+from pollwise.types import Outcome
+
+__all__ = ["Outage"]
+
+_OF_THIS_MACHINE = {
+    os.strerror(errno.ENETUNREACH),
+    os.strerror(errno.ENETDOWN),
+    "Temporary failure in name resolution",
+}
+"""Why there was no connection, if most likely there is none to any host."""
+_HOSTS = 2
+"""So many hosts in a row without any answer; the names of one alone may be out of order."""
+
+
+class Outage:
+    """Notes the polls of a watch, and knows whether they fail as there is no network.
+
+    >>> outage, why = Outage(), "no connection to a:80 (Network is unreachable)"
+    >>> outage.note(1, "a", Outcome.FAILED, why, pages=3)
+    >>> outage.note(2, "b", Outcome.FAILED, why, pages=3)
+    'no network: 2 of 3 pages failed with "Network is unreachable", and none answered; more that \
+fail so are not told'
+    >>> outage.hides(2), outage.hides(1)
+    (True, False)
+    >>> outage.note(2, "b", Outcome.UNCHANGED, None, pages=3)
+    'the network is back: 2 of 3 pages had failed with "Network is unreachable"'
+    """
+
+    def __init__(self) -> None:
+        self._failed: dict[int, str] = {}
+        """The pages that failed so since the latest answer, with their hosts."""
+        self._why: str | None = None
+        """Why there is no network, as it was told; None: there is one."""
+        self._hidden: set[int] = set()
+
+    def note(
+        self, page_id: int, host: str, outcome: Outcome, error: str | None, *, pages: int
+    ) -> str | None:
+        """Note a poll, one of so many `pages`; what is to be told of the network, if anything."""
+        if outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.GONE):
+            return self._answered(pages)
+        why = _why(error or "")
+        if why is None:
+            return None
+        self._failed[page_id] = host
+        if self._why is None and len(set(self._failed.values())) < _HOSTS:
+            self._hidden.discard(page_id)
+            return None
+        self._hidden.add(page_id)
+        if self._why is not None:
+            return None
+        self._why = why
+        return (
+            f'no network: {self._words(pages)} failed with "{why}", and none answered; more that'
+            " fail so are not told"
+        )
+
+    def hides(self, page_id: int) -> bool:
+        """Whether that a page failed was not told, so that it is not told to be back either."""
+        return page_id in self._hidden
+
+    def _answered(self, pages: int) -> str | None:
+        words, why = self._words(pages), self._why
+        self._failed.clear()
+        self._why = None
+        return why and f'the network is back: {words} had failed with "{why}"'
+
+    def _words(self, pages: int) -> str:
+        return f"{len(self._failed):,} of {count(pages, 'page')}"
+
+
+def _why(error: str) -> str | None:
+    """Why this machine had no connection; None: it had one, or the host is to blame."""
+    found = re.search(r"no connection to \S+ \(([^()]+)\)$", error)
+    return found[1] if found is not None and found[1] in _OF_THIS_MACHINE else None
