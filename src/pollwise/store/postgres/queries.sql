@@ -231,7 +231,6 @@ SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.i
        p.name, c.is_read, c.kind, c.status
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.seq > %(after)s AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
-    AND (%(page_id)s::bigint IS NULL OR c.page_id = %(page_id)s)
 ORDER BY c.seq LIMIT %(limit)s;
 
 -- name: unread_changes_after
@@ -240,7 +239,16 @@ SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.i
        p.name, c.is_read, c.kind, c.status
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE NOT c.is_read AND c.seq > %(after)s AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
-    AND (%(page_id)s::bigint IS NULL OR c.page_id = %(page_id)s)
+ORDER BY c.seq LIMIT %(limit)s;
+
+-- name: changes_of_page
+-- Those of changes_after that are of one page; if unread, only those of unread_changes_after.
+SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
+       p.name, c.is_read, c.kind, c.status
+FROM changes AS c JOIN pages AS p ON p.id = c.page_id
+WHERE c.page_id = %(page_id)s AND c.seq > %(after)s
+    AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
+    AND NOT (%(unread)s::boolean AND c.is_read)
 ORDER BY c.seq LIMIT %(limit)s;
 
 -- name: mark_change

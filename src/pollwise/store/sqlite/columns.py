@@ -76,6 +76,7 @@ COLUMNS = {
         "events_after": "whole text",
         "changes_after": _CHANGE,
         "unread_changes_after": _CHANGE,
+        "changes_of_page": _CHANGE,
         "count_changes": "whole time?",
         "latest_change": "whole",
         "written": "whole",

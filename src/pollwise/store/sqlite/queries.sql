@@ -220,7 +220,6 @@ SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.i
        p.name, c.is_read, c.kind, c.status
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
-    AND (:page_id IS NULL OR c.page_id = :page_id)
 ORDER BY c.seq LIMIT :limit;
 
 -- name: unread_changes_after
@@ -229,7 +228,15 @@ SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.i
        p.name, c.is_read, c.kind, c.status
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE NOT c.is_read AND c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
-    AND (:page_id IS NULL OR c.page_id = :page_id)
+ORDER BY c.seq LIMIT :limit;
+
+-- name: changes_of_page
+-- Those of changes_after that are of one page; if :unread, only those of unread_changes_after.
+SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
+       p.name, c.is_read, c.kind, c.status
+FROM changes AS c JOIN pages AS p ON p.id = c.page_id
+WHERE c.page_id = :page_id AND c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
+    AND NOT (:unread AND c.is_read)
 ORDER BY c.seq LIMIT :limit;
 
 -- name: mark_change

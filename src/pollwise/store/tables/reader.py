@@ -147,10 +147,10 @@ class TableReader:
         unread: bool = False,
     ) -> Iterator[StoredChange]:
         query = "unread_changes_after" if unread else "changes_after"
-        rows = self._connection.rows_by_key(
-            query, _CHANGES_AT_ONCE, after=after, since=since, page_id=page_id
-        )
-        for row in rows:
+        which: dict[str, object] = {"since": since}
+        if page_id is not None:  # by another index
+            query, which = "changes_of_page", {**which, "page_id": page_id, "unread": unread}
+        for row in self._connection.rows_by_key(query, _CHANGES_AT_ONCE, after=after, **which):
             try:
                 yield stored_change(row)
             except ValueError as error:

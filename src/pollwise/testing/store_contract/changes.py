@@ -89,6 +89,7 @@ class ChangesContract:
         assert watched.mark_read([3], read=False) == 1
         assert watched.mark_read(up_to=2) == 2
         assert [one.seq for one in watched.changes(unread=True, since=2.0)] == [3]
+        assert [one.seq for one in watched.changes(unread=True, page_id=0, after=2)] == [3]
 
     def test_what_is_gone_is_known_after_a_restart(
         self, watched: Store, opening: StoreOpening

@@ -49,6 +49,12 @@ def test_a_query_fits_the_tables(tables: sqlite3.Connection, name: str) -> None:
     assert tables.execute(f"EXPLAIN {SQL[name]}", values).fetchall()
 
 
+def test_the_changes_of_a_page_are_found_by_an_index(tables: sqlite3.Connection) -> None:
+    values = {"page_id": 1, "after": 0, "since": None, "unread": False, "limit": 10}
+    plan = tables.execute(f"EXPLAIN QUERY PLAN {SQL['changes_of_page']}", values).fetchall()
+    assert any("USING INDEX changes_by_page" in step[3] for step in plan)
+
+
 def test_every_query_is_used() -> None:
     folder = Path(pollwise.store.sqlite.__file__).parents[1]
     code = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
