@@ -7,9 +7,9 @@ __all__ = ["kind_of"]
 
 # Looked for at the begin of a word only: else each letter of a long one would be tried.
 _ORIGIN = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
+_BEGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 _NUMBERED = re.compile(r"([^\W\d]*)[-_.]?\d[\d\W_]*")
 _NUMBERED_WORD = re.compile(r"[^\W\d]+\d")
-_AFTER = re.compile(r"[?#]")
 _EXTENSION = re.compile(r"\.[a-z]{2,5}$", re.IGNORECASE)
 
 
@@ -28,7 +28,12 @@ def kind_of(name: str) -> str:
     >>> kind_of("contrib/Example/Privacy Policy"), kind_of("https://example.org/privacy")
     ('contrib/example/*', 'privacy')
     """
-    path = _AFTER.split(_ORIGIN.sub("", name.strip()), maxsplit=1)[0].casefold()
+    name = name.strip()
+    if name.count("://") == 1 and (origin := _BEGIN.match(name)):
+        path = name[origin.end() :]
+    else:
+        path = _ORIGIN.sub("", name)
+    path = path.partition("?")[0].partition("#")[0].casefold()
     folders, _, last = path.strip("/").rpartition("/")
     masked = _masked(last)
     if not folders:
