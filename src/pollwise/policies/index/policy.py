@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -320,7 +321,7 @@ class IndexPolicy(CompiledPolicy):
         }
         for name in _SHARED_LEARNED:
             learned[name] = state.shared[name].copy()
-        learned["objective"] = self._objective_identity()
+        learned["objective"] = self._objective_identity.copy()
         if self._learning:
             for name in _PAGE_LEARNED:
                 learned[f"page.{name}"] = state.pages[name][ids]
@@ -337,7 +338,7 @@ class IndexPolicy(CompiledPolicy):
         self._state.pages["seen_at"][ids] = state["page.seen_at"][rows]
         self._state.pages["polls"][ids] = state["page.polls"][rows]
         # Of another objective everything is of use but the price, which is in other units.
-        same = np.array_equal(state["objective"], self._objective_identity())
+        same = np.array_equal(state["objective"], self._objective_identity)
         for name in _SHARED_LEARNED:
             if same or name not in _PRICE:
                 self._state.shared[name] = state[name]
@@ -361,6 +362,7 @@ class IndexPolicy(CompiledPolicy):
         for name in ("signals", "true_signals"):
             sites[name] = np.bincount(pages["site"][page_ids], pages[name][page_ids], len(sites))
 
+    @cached_property
     def _objective_identity(self) -> NDArray[np.float64]:
         """Numbers that tell objectives apart."""
         objective = self.objective
