@@ -487,10 +487,12 @@ class Scheduler:
             if page.tags != before.tags:
                 retagged[page.id] = page.tags
             page = replace(page, scope=terms.scope)
+            was_paused = self._bounds.is_paused(page.id)
             self._bounds.update(page, now)
             if self._first_copies is not None and page.id in self._first_copies:
                 self._first_copies.update(page)
-                if page.id not in self._leases:
+                # Otherwise it keeps waiting for as long as its latest poll was postponed.
+                if page.paused != was_paused and page.id not in self._leases:
                     self._first_copies.put_back(page.id, math.inf if page.paused else now)
                 continue
             if self._hosts.waits(page.id) and (page.paused or terms != before):

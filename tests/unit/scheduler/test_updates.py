@@ -85,6 +85,23 @@ class TestPause:
         assert started(some.handle(Tick(9_000.0))) == []
         assert started(some.handle(Updated(9_001.0, pages(1)))) == [0]
 
+    def test_a_first_copy_that_was_postponed_keeps_waiting_with_another_weight(self):
+        some = scheduler(rate=1.0, first_copies=Budget(2.0))
+        assert started(some.handle(Added(0.0, pages(1)))) == [0]
+        at = wake_at(some.handle(Polled(1.0, (Observation(0, 1.0, Outcome.POSTPONED),))))
+        assert at > 50.0
+        for now in (2.0, 3.0):
+            commands = some.handle(Updated(now, [Page(0, weight=now)]))
+            assert (started(commands), wake_at(commands)) == ([], at)
+        assert started(some.handle(Tick(at))) == [0]
+
+    def test_a_first_copy_that_is_worth_more_comes_sooner_and_a_paused_one_not(self):
+        some = scheduler(rate=1.0, first_copies=Budget(1.0))
+        assert started(some.handle(Added(0.0, pages(5)))) == [0]
+        some.handle(Updated(0.1, [Page(3, weight=2.0), Page(1, paused=True)]))
+        some.handle(Updated(0.2, [Page(1, weight=3.0, paused=True)]))
+        assert [started(some.handle(Tick(now)))[0] for now in (1.0, 2.0, 3.0)] == [3, 2, 4]
+
     def test_of_a_page_that_is_told_twice_at_once_the_last_word_holds(self):
         some = scheduler(rate=1.0)
         some.handle(Added(0.0, pages(2)))
