@@ -4,7 +4,6 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
@@ -229,7 +228,7 @@ class Hosts:
         """
         self._hosts = hosts
         for scope, seconds in answers.items():
-            self._hosts[scope] = replace(self._host(scope), answers_in=seconds)
+            self._hosts[scope] = self._host(scope)._replace(answers_in=seconds)
         for scope, (rate, next_at) in limits.items():
             if scope in self._limits and self._limits[scope].budget.rate == rate:
                 self._limits[scope].next_at = next_at
