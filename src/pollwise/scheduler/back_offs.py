@@ -85,6 +85,11 @@ class BackOffs:
         self._by_page.pop(page_id, None)
         self._postponed.pop(page_id, None)
 
+    def keep_only(self, page_ids: Container[int]) -> None:
+        """Forget all other pages."""
+        self._by_page = {one: own for one, own in self._by_page.items() if one in page_ids}
+        self._rest()
+
     def rested(self, now: float, watched: Container[int]) -> list[Observation]:
         """The failures of the watched pages that have rested by now; each is told once."""
         failures = []

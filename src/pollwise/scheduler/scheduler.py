@@ -383,12 +383,14 @@ class Scheduler:
     def restore(self, pages: Iterable[Page], state: str | None) -> None:
         """Take up the pages of an earlier run, and its `state` if any, before the first event.
 
-        No poll starts yet; what the policy learned can then be loaded into it. Errors as for
+        No poll starts yet; what the policy learned can then be loaded into it. What the state says
+        of pages that are not among them is dropped: they were removed since. Errors as for
         `load_state` and `Added`.
         """
         if state is not None:
             self.load_state(state)
         self._add(pages)
+        self._back_offs.keep_only(self._pages)
 
     def leave_out(self, page_ids: Iterable[int]) -> None:
         """Poll no such page in this run; before the first event.
