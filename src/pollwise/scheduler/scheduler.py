@@ -236,14 +236,17 @@ class Scheduler:
         are unknown, pages that are watched already and repeated observations are ignored; so is an
         observation of a poll before the one under way, which compares with the same copy and tells
         more. `InputError`, with nothing taken in but the time, for a time or cost that is not
-        finite, a page whose polls cost nothing, a relevance that is not from 0 to 1, or links that
-        the policy cannot take.
+        finite, a page whose polls cost nothing, a relevance that is not from 0 to 1, or links or
+        shares that the policy cannot take.
         """
         check_event(event)
+        together = event.events if isinstance(event, Together) else (event,)
+        for one in together:
+            self._require_fitting_policy(one)
         if self._now == -math.inf:
             self.begin(event.now)
         self._now = now = max(self._now, event.now)
-        for one in event.events if isinstance(event, Together) else (event,):
+        for one in together:
             self._note(one, now)
         self._expire(now)
         if rested := self._back_offs.rested(now, self._pages):
@@ -387,6 +390,9 @@ class Scheduler:
         of pages that are not among them is dropped: they were removed since. Errors as for
         `load_state` and `Added`.
         """
+        pages = list(pages)
+        for page in pages:
+            check_page("Added", page)
         if state is not None:
             self.load_state(state)
         self._add(pages)
@@ -460,7 +466,6 @@ class Scheduler:
     def _add(self, pages: Iterable[Page]) -> None:
         new = {page.id: page for page in pages if page.id not in self._pages}
         for page in new.values():
-            check_page("Added", page)
             if (scope := self._shared(page.scope)) != page.scope:
                 new[page.id] = replace(page, scope=scope)
         first = set()
@@ -479,8 +484,6 @@ class Scheduler:
     def _update(self, pages: Sequence[Page], now: float) -> None:
         """Users want something else of pages; unknown ones are ignored."""
         known = {page.id: page for page in pages if page.id in self._pages}  # the last one holds
-        for page in known.values():
-            check_page("Updated", page)
         others, retagged = [], {}
         for page in known.values():
             before = self._pages[page.id]
@@ -520,11 +523,6 @@ class Scheduler:
         if _is_sharing(type(self.policy)):
             tags = {page_id: terms.tags for page_id, terms in self._pages.items() if terms.tags}
             self._sharing.share_out(dict(shares), tags)
-        elif shares:
-            raise InputError(
-                f"Budgeted: {type(self.policy).__name__} gives no shares of the budget; leave them"
-                " out, or give the scheduler a policy that does, such as BayesianIndex"
-            )
 
     def _is_never_polled(self, page: Page) -> bool:
         is_known = page.id in self._leases or self._back_offs.until(page.id) is not None
@@ -564,11 +562,11 @@ class Scheduler:
                 self._hosts.pace(scope, event.delay, now)
                 self._host_freed(scope, now)
             case Linked():
-                self._collecting(event).link(event.page_id, event.links)
+                self._collecting.link(event.page_id, event.links)
             case Rescored():
-                self._collecting(event).rescore(event.page_ids, event.relevances)
+                self._collecting.rescore(event.page_ids, event.relevances)
             case Aimed():
-                self._collecting(event).aim(dict(event.terms))
+                self._collecting.aim(dict(event.terms))
             case Staffed():
                 self._staff = event.polls
             case PolicyReady():
@@ -587,13 +585,24 @@ class Scheduler:
             return page_ids[0]
         return cast(Chooser, policy).best(page_ids, now)
 
-    def _collecting(self, event: Event) -> RequestController:
-        if not isinstance(self.policy, RequestController):
+    @property
+    def _collecting(self) -> RequestController:
+        """The policy, known to discover pages."""
+        return cast(RequestController, self.policy)
+
+    def _require_fitting_policy(self, event: Event) -> None:
+        """`InputError` for an event that the policy cannot take."""
+        kind = type(self.policy)
+        if isinstance(event, Linked | Rescored | Aimed) and not _is_collecting(kind):
             raise InputError(
-                f"{type(event).__name__}: {type(self.policy).__name__} discovers no pages;"
+                f"{type(event).__name__}: {kind.__name__} discovers no pages;"
                 " give the scheduler a policy that collects, such as Robot"
             )
-        return self.policy
+        if isinstance(event, Budgeted) and event.shares and not _is_sharing(kind):
+            raise InputError(
+                f"Budgeted: {kind.__name__} gives no shares of the budget; leave them"
+                " out, or give the scheduler a policy that does, such as BayesianIndex"
+            )
 
     def _remove(self, page_ids: Iterable[int]) -> None:
         """Forget pages; a poll under way stays, as it keeps its host busy."""
@@ -860,6 +869,12 @@ class Scheduler:
 def _is_sharing(kind: type[Policy]) -> bool:
     """Whether policies of a class give shares of the budget; it takes long to find out."""
     return issubclass(kind, Sharing)
+
+
+@cache
+def _is_collecting(kind: type[Policy]) -> bool:
+    """Whether policies of a class discover pages; it takes long to find out."""
+    return issubclass(kind, RequestController)
 
 
 @cache
