@@ -183,8 +183,8 @@ def between(curve: Sequence[PlannedBudget], budget_per_day: float) -> PlannedBud
         )
     after = next((n for n, one in enumerate(curve) if one.budget_per_day >= budget_per_day), -1)
     low, high = curve[max(after - 1, 0)], curve[after]
-    if low is high:
-        return low
+    if low is high or budget_per_day >= high.budget_per_day:
+        return high
     part = math.log(budget_per_day / low.budget_per_day) / math.log(
         high.budget_per_day / low.budget_per_day
     )
