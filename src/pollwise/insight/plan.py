@@ -77,10 +77,11 @@ class Plan:
     """What a quarter to four times the present budget would bring (`results`, ascending).
 
     `results` and `bounds` are None as long as the `evidence` does not suffice. `pages` are watched
-    and had `polls` so far; `bounds` has the cost of the bounds on these. `shortfall` is what their
-    hosts cannot take of the largest of these budgets (None: they take it). `wanted` is the smallest
-    budget that reaches `wanted_freshness`; `curve` has more budgets in between, for a figure. The
-    last three are None unless they were asked for.
+    and had `polls` so far; those of them that are paused count nowhere else. `bounds` has the cost
+    of the bounds on the others. `shortfall` is what their hosts cannot take of the largest of these
+    budgets (None: they take it). `wanted` is the smallest budget that reaches `wanted_freshness`;
+    `curve` has more budgets in between, for a figure. The last three are None unless they were
+    asked for.
     """
 
     database: str
@@ -222,7 +223,7 @@ def _bounds_cost(known: Knowledge) -> BoundsCost:
     return BoundsCost(
         at_least_per_day=demanded * _DAY,
         share=demanded / known.rate,
-        slowed=sum(bounds.is_slowed(page.id) for page in known.pages),
+        slowed=sum(bounds.is_slowed(page.id) for page in known.polled_pages),
         found_per_day_without=known.unbounded_forecaster.expect(known.rate).found_per_day,
     )
 
