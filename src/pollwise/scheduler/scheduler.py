@@ -8,7 +8,7 @@ numbers, so the same events always give the same commands.
 import json
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import MappingProxyType
@@ -43,7 +43,7 @@ from pollwise.policies.base import Chooser, HostPriced, Policy, Priced, Sharing,
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.back_offs import BackOffs
 from pollwise.scheduler.bounds import BoundedPages, Bounds
-from pollwise.scheduler.capacity import Shortfall, WantedPage, shortfall_of
+from pollwise.scheduler.capacity import Shortfall, WantedPage, look_for_shortfall, shortfall_of
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.event_checks import check_event, check_page
 from pollwise.scheduler.first_copies import FirstCopies
@@ -376,12 +376,20 @@ class Scheduler:
         None: they take it. Takes time in proportion to the pages.
         """
         rate = self.budget.rate if budget is None else budget
-        wanted = (
-            WantedPage(terms.scope, terms.cost, self._bounds.intervals(page_id, rate)[0])
-            for page_id, terms in self._pages.items()
-            if not self._bounds.is_paused(page_id)
-        )
-        return shortfall_of(wanted, self._hosts.turn_of, rate)
+        return shortfall_of(self._wanted_pages(rate), self._hosts.turn_of, rate)
+
+    def look_for_shortfall(self) -> Generator[None, None, Shortfall | None]:
+        """What `shortfall()` returns, a few milliseconds at a time; events may come in between."""
+        rate = self.budget.rate
+        return look_for_shortfall(self._wanted_pages(rate), self._hosts.turn_of, rate)
+
+    def _wanted_pages(self, rate: float) -> Iterator[WantedPage]:
+        """The pages that are not paused; those that are removed meanwhile are passed over."""
+        for page_id in list(self._pages):
+            terms = self._pages.get(page_id)
+            if terms is not None and not self._bounds.is_paused(page_id):
+                apart, _ = self._bounds.intervals(page_id, rate)
+                yield WantedPage(terms.scope, terms.cost, apart)
 
     def restore(self, pages: Iterable[Page], state: str | None) -> None:
         """Take up the pages of an earlier run, and its `state` if any, before the first event.
