@@ -39,7 +39,7 @@ from pollwise.events import (
     WakeAt,
 )
 from pollwise.policies.awaited import AwaitedPolicy, renew
-from pollwise.policies.base import Chooser, HostPriced, Policy, Priced, Sharing, Signalling
+from pollwise.policies.base import Chooser, HostPriced, Pausing, Policy, Priced, Sharing, Signalling
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.back_offs import BackOffs
 from pollwise.scheduler.bounds import BoundedPages, Bounds
@@ -493,6 +493,8 @@ class Scheduler:
         """Users want something else of pages; unknown ones are ignored."""
         known = {page.id: page for page in pages if page.id in self._pages}  # the last one holds
         others, retagged = [], {}
+        paused: list[int] = []
+        resumed: list[int] = []
         for page in known.values():
             before = self._pages[page.id]
             terms = before._replace(cost=page.cost, weight=page.weight)
@@ -508,6 +510,8 @@ class Scheduler:
                 if page.paused != was_paused and page.id not in self._leases:
                     self._first_copies.put_back(page.id, math.inf if page.paused else now)
                 continue
+            if page.paused != was_paused:
+                (paused if page.paused else resumed).append(page.id)
             if self._hosts.waits(page.id) and (page.paused or terms != before):
                 self._hosts.leave(terms.scope, page.id)
                 if page.paused:
@@ -518,6 +522,9 @@ class Scheduler:
             self._sharing.retag(retagged)
         if others:
             renew(self.policy, others)
+        if (paused or resumed) and isinstance(self.policy, Pausing):
+            self.policy.pause(paused)
+            self.policy.resume(resumed)
 
     @property
     def _sharing(self) -> Sharing:
