@@ -12,10 +12,10 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
-from pollwise.checks import read_json, require, require_object
-from pollwise.errors import InputError, StateError
+from pollwise.checks import require, require_object
+from pollwise.errors import InputError
 from pollwise.events import (
     Added,
     Aimed,
@@ -47,9 +47,10 @@ from pollwise.scheduler.capacity import Shortfall, WantedPage, look_for_shortfal
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.event_checks import check_event, check_page
 from pollwise.scheduler.first_copies import FirstCopies
-from pollwise.scheduler.hosts import Hosts, hosts_of
+from pollwise.scheduler.hosts import Hosts
 from pollwise.scheduler.overdue import OverduePages
 from pollwise.scheduler.politeness import Turn
+from pollwise.scheduler.saved_state import read_state
 from pollwise.types import Budget, Observation, Outcome, Page
 
 __all__ = ["Scheduler"]
@@ -430,40 +431,17 @@ class Scheduler:
 
         The position in the budget is only kept if the budget has the same rate. See also `begin`.
         """
-        try:
-            state = read_json(text)
-            next_at = _time(state["next_at"])
-            # States of earlier versions do not say when they were saved: after the latest poll.
-            saved_at = _time(state.get("now", next_at - 1.0 / self.budget.rate))
-            rate, hosts = state["rate"], hosts_of(state["hosts"])
-            limits = {
-                scope: (float(limit), _time(until))
-                for scope, (limit, until) in state.get("limits", {}).items()
-            }
-            answers = {str(h): float(s) for h, s in state.get("answers_in", {}).items()}
-            if not all(0.0 < seconds < math.inf for seconds in answers.values()):
-                raise ValueError("no times of answers")
-            self._back_offs.load(state["back_offs"])
-            prices = {str(t): float(p) for t, p in state.get("group_prices", {}).items()}
-            if not all(0.0 < price < math.inf for price in prices.values()):
-                raise ValueError("no prices")
-            host_prices = {str(h): float(p) for h, p in state.get("host_prices", {}).items()}
-            if not all(1.0 <= price < math.inf for price in host_prices.values()):
-                raise ValueError("no prices of hosts")
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-            raise StateError(
-                f"not a scheduler's state: {text[:80]!r} ({error!r});"
-                " load what Scheduler.state() gave, or start without it"
-            ) from error
-        self._hosts.load(hosts, limits, answers)
-        if rate == self.budget.rate:
-            self._cell_rate.next_at = next_at
-        self.saved_at = saved_at
-        self._group_prices = prices
+        saved = read_state(text, self.budget.rate)
+        self._back_offs.load(saved.back_offs)
+        self._hosts.load(saved.hosts, saved.limits, saved.answers_in)
+        if saved.rate == self.budget.rate:
+            self._cell_rate.next_at = saved.next_at
+        self.saved_at = saved.saved_at
+        self._group_prices = saved.group_prices
         if _is_sharing(type(self.policy)):
-            self._sharing.load_group_prices(prices)
+            self._sharing.load_group_prices(saved.group_prices)
         if isinstance(self.policy, HostPriced):
-            self.policy.load_host_prices(host_prices)
+            self.policy.load_host_prices(saved.host_prices)
 
     def _told_group_prices(self) -> dict[str, float]:
         return self._sharing.group_prices() if _is_sharing(type(self.policy)) else {}
@@ -896,11 +874,3 @@ def _is_collecting(kind: type[Policy]) -> bool:
 def _is_chooser(kind: type[Policy]) -> bool:
     """Whether policies of a class choose among pages; it takes long to find out."""
     return issubclass(kind, Chooser)
-
-
-def _time(value: Any) -> float:
-    """A time of a saved state; None: there is none yet. `ValueError` for what is no time."""
-    time = -math.inf if value is None else float(value)
-    if not time < math.inf:
-        raise ValueError(f"{value} is no time")
-    return time

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.events import Added, Polled, Removed, Tick
-from pollwise.scheduler.back_offs import BackOffs
+from pollwise.scheduler.back_offs import BackOffs, back_offs_of
 from pollwise.types import Item, Observation, Outcome, Page
 
 from .round_robin import (
@@ -49,7 +49,7 @@ def test_a_state_has_all_that_failures_tell_and_copies_none_of_it_in_depth(monke
     assert [row[0] for row in some.state()] == expected
     assert rows[0][1:] == (0.25, 60.0, some.until(3))
     again = BackOffs(60.0, 3600.0)
-    again.load(json.loads(json.dumps(some.state())))
+    again.load(back_offs_of(json.loads(json.dumps(some.state()))))
     assert json.dumps(again.state()) == json.dumps(some.state())
 
 
