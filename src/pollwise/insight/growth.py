@@ -1,7 +1,7 @@
 """How a database grows, and how long the disk has room for that."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,8 @@ _POLL = 25.0
 _CHANGE = 700.0
 """Bytes that a version takes besides its body: its head, its change, and their indexes."""
 _ALMOST = 0.95
+_MOST_READ = 10_000
+"""Versions that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +29,12 @@ class Growth:
     """How a database has grown of late, in bytes a day, and what becomes of that.
 
     `bytes_per_day` are those of new versions, of the event log and of polls, without the first
-    copies of pages that a watch began with; each is 0 once as much is dropped as comes. They were
-    seen over so many `days`, a week at most. `most_bytes` is the size that the file comes to with
-    the pages that there are (None: it has no limit, as all versions are kept or pages are
-    discovered). `unused_bytes` of the file are free for what comes next. With `disk_free_bytes`
-    free, the disk is full in so many days (None: never, if nobody else writes).
+    copies of pages that a watch began with; each is 0 once as much is dropped as comes, which for
+    versions and polls is found out page by page. They were seen over so many `days`, a week at
+    most. `most_bytes` is the size that the file comes to with the pages that there are (None: it
+    has no limit, as all versions are kept or pages are discovered). `unused_bytes` of the file are
+    free for what comes next. With `disk_free_bytes` free, the disk is full in so many days (None:
+    never, if nobody else writes).
     """
 
     bytes_per_day: float
@@ -56,7 +59,7 @@ def read_growth(
     whose disk cannot be seen from here.
 
     `keep` says which versions are kept, `discovers` whether it is a collection. Its time hardly
-    grows with the database: nothing but indexes and counts is read.
+    grows with the database: nothing but indexes and counts is read, and the versions of some pages.
     """
     began = min((record.added_at for record in records), default=now)
     since = max(now - _PERIOD, began)
@@ -75,16 +78,11 @@ def read_growth(
     if keep.versions is not None:
         most = keep.versions * len(records) * size
     elif keep.age is not None:
-        most = max(versions * keep.age / _DAY, len(records) * size)
-    if most is not None and version_bytes >= _ALMOST * most:
-        versions = 0.0
+        most = versions * keep.age / _DAY + len(records) * size
+    versions *= _share_that_stays(store, records, keep, since, now)
     logged = max(now - (stored.log_since or now), seconds) / _DAY
     events = 0.0 if sizes.events >= _ALMOST * MOST_EVENT_BYTES else sizes.events / logged
-    polls = sum(
-        record.polls * _POLL * _DAY / max(now - record.added_at, _SHORTEST)
-        for record in records
-        if record.polls < KEPT_POLLS
-    )
+    polls = stored.new_polls * _POLL / days
     rate = versions + events + polls
     to_come = None
     if most is not None and not discovers:
@@ -104,3 +102,30 @@ def read_growth(
         disk_free_bytes=free,
         full_in_days=None if fits else room / rate,
     )
+
+
+def _share_that_stays(
+    store: StoreReader, records: Sequence[PageRecord], keep: Retention, since: float, now: float
+) -> float:
+    """The share of the new versions for which none is dropped, as far as some pages tell."""
+    new, stay = 0.0, 0.0
+    for weight, is_full in _changing(store, records, keep, since, now):
+        new += weight
+        stay += 0.0 if is_full else weight
+    return stay / new if new > 0 else 1.0
+
+
+def _changing(
+    store: StoreReader, records: Sequence[PageRecord], keep: Retention, since: float, now: float
+) -> Iterator[tuple[float, bool]]:
+    """Of pages that change, in proportion how much, and whether as much is dropped as comes."""
+    changing = [record for record in records if record.changes > 0]
+    if keep.versions is not None:
+        step = max(len(changing) * keep.versions // _MOST_READ, 1)
+        for record in changing[::step]:
+            times = [version.seen_at for version in store.versions(record.page.id)]
+            yield sum(time >= since for time in times), len(times) >= keep.versions
+    elif keep.age is not None:
+        for record in changing:
+            first = now if record.first_seen_at is None else record.first_seen_at
+            yield record.changes / max(now - record.added_at, _SHORTEST), first <= now - keep.age

@@ -82,6 +82,11 @@ class Knowledge:
         return [record.page for record in self.records]
 
     @cached_property
+    def polled_pages(self) -> list[Page]:
+        """Those of them that are not paused: forecasts are of these."""
+        return [page for page in self.pages if not page.paused]
+
+    @cached_property
     def by_id(self) -> dict[int, PageRecord]:
         """The records by the ids of their pages."""
         return {record.page.id: record for record in self.records}
@@ -118,40 +123,47 @@ class Knowledge:
 
     @cached_property
     def forecaster(self) -> Forecaster:
-        """Forecasts for all pages, within their bounds and what their hosts take."""
-        return Forecaster.of(self.policy, self.pages, self.rate, self._intervals, self._hosts)
+        """Forecasts for all pages that are not paused, within their bounds and what their hosts
+        take; `InputError` if there is none, and the evidence does not suffice.
+        """
+        pages = self.polled_pages
+        return Forecaster.of(self.policy, pages, self.rate, self._intervals, self._hosts)
 
     @cached_property
     def unbounded_forecaster(self) -> Forecaster:
-        """Forecasts as if pages had no bounds."""
-        return Forecaster.of(self.policy, self.pages, self.rate, hosts=self._hosts)
+        """The same as if pages had no bounds."""
+        return Forecaster.of(self.policy, self.polled_pages, self.rate, hosts=self._hosts)
 
     @cached_property
     def _hosts(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The number of the host of each page, and the polls a second that each host takes."""
+        """The number of the host of each page that is not paused, and the polls a second that each
+        host takes.
+        """
         scheduler = self.scheduler
         numbers: dict[str, int] = {}
-        scopes = (scheduler.scope_of(page.id) for page in self.pages)
+        scopes = (scheduler.scope_of(page.id) for page in self.polled_pages)
         hosts = np.array([numbers.setdefault(scope, len(numbers)) for scope in scopes], np.int64)
         return hosts, np.array([scheduler.host_turn(scope).most_polls for scope in numbers])
 
     def _intervals(self, budget: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         bounds = self.scheduler.bounds
-        shortest, longest = np.array([bounds.intervals(page.id, budget) for page in self.pages]).T
+        intervals = [bounds.intervals(page.id, budget) for page in self.polled_pages]
+        shortest, longest = np.array(intervals).T
         return shortest, longest
 
     @cached_property
     def evidence(self) -> Evidence:
-        """What there is for forecasts of all pages."""
-        return of_pages(self.policy.told([page.id for page in self.pages]).tolist())
+        """What there is for forecasts of all pages that are not paused."""
+        return of_pages(self.policy.told([page.id for page in self.polled_pages]).tolist())
 
     def forecast(self, horizon: float) -> Forecast:
         """What to expect of the coming `horizon` seconds under the present budget."""
+        are_polled = np.array([not page.paused for page in self.pages])
         return self.forecaster.forecast(
             self.rate,
             horizon,
             generator=np.random.default_rng(_SEED),
-            chances=self.uncorrected_chances,
+            chances=self.uncorrected_chances[are_polled],
             spread=self.spread(horizon),
         )
 

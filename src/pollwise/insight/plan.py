@@ -77,10 +77,11 @@ class Plan:
     """What a quarter to four times the present budget would bring (`results`, ascending).
 
     `results` and `bounds` are None as long as the `evidence` does not suffice. `pages` are watched
-    and had `polls` so far; `bounds` has the cost of the bounds on these. `shortfall` is what their
-    hosts cannot take of the largest of these budgets (None: they take it). `wanted` is the smallest
-    budget that reaches `wanted_freshness`; `curve` has more budgets in between, for a figure. The
-    last three are None unless they were asked for.
+    and had `polls` so far; those of them that are paused count nowhere else. `bounds` has the cost
+    of the bounds on the others. `shortfall` is what their hosts cannot take of the largest of these
+    budgets (None: they take it). `wanted` is the smallest budget that reaches `wanted_freshness`;
+    `curve` has more budgets in between, for a figure. The last three are None unless they were
+    asked for.
     """
 
     database: str
@@ -183,8 +184,8 @@ def between(curve: Sequence[PlannedBudget], budget_per_day: float) -> PlannedBud
         )
     after = next((n for n, one in enumerate(curve) if one.budget_per_day >= budget_per_day), -1)
     low, high = curve[max(after - 1, 0)], curve[after]
-    if low is high:
-        return low
+    if low is high or budget_per_day >= high.budget_per_day:
+        return high
     part = math.log(budget_per_day / low.budget_per_day) / math.log(
         high.budget_per_day / low.budget_per_day
     )
@@ -222,7 +223,7 @@ def _bounds_cost(known: Knowledge) -> BoundsCost:
     return BoundsCost(
         at_least_per_day=demanded * _DAY,
         share=demanded / known.rate,
-        slowed=sum(bounds.is_slowed(page.id) for page in known.pages),
+        slowed=sum(bounds.is_slowed(page.id) for page in known.polled_pages),
         found_per_day_without=known.unbounded_forecaster.expect(known.rate).found_per_day,
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from pollwise.policies.base import HostPriced, Policy, Sharing, Signalling
+from pollwise.policies.base import HostPriced, Pausing, Policy, Sharing, Signalling
 from pollwise.types import Observation, Page, Selection, StateDict
 
 __all__ = ["AwaitedPolicy", "renew"]
@@ -108,6 +108,21 @@ class AwaitedPolicy:
                 policy.signal(page_ids, at)
 
         self._told.append(tell)
+
+    def pause(self, page_ids: Sequence[int]) -> None:
+        """Note the pauses, should the policy reckon with rounds."""
+        self._note_pausing(lambda policy: policy.pause(page_ids))
+
+    def resume(self, page_ids: Sequence[int]) -> None:
+        """Note that pauses end."""
+        self._note_pausing(lambda policy: policy.resume(page_ids))
+
+    def _note_pausing(self, tell: Callable[[Pausing], None]) -> None:
+        def tell_if_pausing(policy: Policy) -> None:
+            if isinstance(policy, Pausing):
+                tell(policy)
+
+        self._told.append(tell_if_pausing)
 
     def renew(self, pages: Sequence[Page]) -> None:
         """Note that pages have other weights or costs: see `renew`."""

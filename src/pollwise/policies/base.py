@@ -35,6 +35,7 @@ __all__ = [
     "HostPriced",
     "LookingAhead",
     "Mixture",
+    "Pausing",
     "Policy",
     "Priced",
     "Sharing",
@@ -127,6 +128,23 @@ class Sharing(Policy, Protocol):
 
     def load_group_prices(self, prices: Mapping[str, float]) -> None:
         """Put the prices back; those of tags without a share are ignored."""
+
+
+@runtime_checkable
+class Pausing(Policy, Protocol):
+    """A policy that reckons with rounds: the time in which there is a poll for every page.
+
+    Pages that are paused when they are added take no part in them either.
+    """
+
+    def pause(self, page_ids: Sequence[int]) -> None:
+        """These pages are not polled for now, and take no part in rounds; unknown ids are ignored.
+
+        The policy may still select them; what it learned of them stays.
+        """
+
+    def resume(self, page_ids: Sequence[int]) -> None:
+        """These pages are polled again; unknown ids and pages that are not paused are ignored."""
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ from typing import Any
 
 from pollwise.types import Observation, Outcome
 
-__all__ = ["BackOffs"]
+__all__ = ["BackOff", "BackOffs", "back_offs_of"]
 
 _LONGEST_POSTPONEMENT = 3600.0
 """Seconds that a page waits at most whose poll was postponed."""
@@ -17,7 +17,7 @@ _SPREAD = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class _BackOff:
+class BackOff:
     """A page whose latest poll, begun at `started_at`, failed.
 
     It rests for about `pause` seconds, until `until`.
@@ -40,7 +40,7 @@ class BackOffs:
     def __init__(self, first: float, longest: float) -> None:
         self._first = first
         self._longest = longest
-        self._by_page: dict[int, _BackOff] = {}
+        self._by_page: dict[int, BackOff] = {}
         # How long pages have to wait whose latest polls were postponed.
         self._postponed: dict[int, float] = {}
         # A heap of (until, page id); rests that ended early are dropped from it late.
@@ -63,7 +63,7 @@ class BackOffs:
         pause = self._first if before is None else min(2 * before.pause, self._longest)
         self._postponed.pop(page_id, None)
         until = now + self._spread(page_id, pause)
-        self._by_page[page_id] = _BackOff(failure, started_at, pause, until)
+        self._by_page[page_id] = BackOff(failure, started_at, pause, until)
         heapq.heappush(self._resting, (until, page_id))
         return until
 
@@ -84,6 +84,11 @@ class BackOffs:
         """A page was answered, or is watched no longer."""
         self._by_page.pop(page_id, None)
         self._postponed.pop(page_id, None)
+
+    def keep_only(self, page_ids: Container[int]) -> None:
+        """Forget all other pages."""
+        self._by_page = {one: own for one, own in self._by_page.items() if one in page_ids}
+        self._rest()
 
     def rested(self, now: float, watched: Container[int]) -> list[Observation]:
         """The failures of the watched pages that have rested by now; each is told once."""
@@ -106,18 +111,18 @@ class BackOffs:
 
     def state(self) -> list[tuple[Any, ...]]:
         """Rows for a JSON text."""
-        return [astuple(back_off) for back_off in self._by_page.values()]
+        return [_row(back_off) for back_off in self._by_page.values()]
 
-    def load(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Put the rows of `state` back; errors of many kinds where they are none."""
-        self._by_page = dict(_restored(*row) for row in rows)
+    def load(self, by_page: dict[int, BackOff]) -> None:
+        """Put the failed pages back that `back_offs_of` read."""
+        self._by_page = by_page
         self._rest()
 
     def set_back(self, seconds: float) -> None:
         """Set all times that were put back by so much."""
         for page_id, own in self._by_page.items():
             failure = replace(own.failure, polled_at=own.failure.polled_at - seconds)
-            self._by_page[page_id] = _BackOff(
+            self._by_page[page_id] = BackOff(
                 failure, own.started_at - seconds, own.pause, own.until - seconds
             )
         self._rest()
@@ -131,12 +136,39 @@ class BackOffs:
         heapq.heapify(self._resting)
 
 
+def _row(own: BackOff) -> tuple[Any, ...]:
+    """What `_restored` reads."""
+    seen = own.failure
+    if seen.items is not None:  # hardly ever
+        return astuple(own)
+    # `astuple` makes deep copies, which takes ten times as long.
+    failure = (
+        seen.page_id,
+        seen.polled_at,
+        seen.outcome,
+        seen.last_changed_at,
+        seen.n_items,
+        seen.cost,
+        seen.reverted,
+        None,
+        seen.relevance,
+    )
+    return failure, own.started_at, own.pause, own.until
+
+
+def back_offs_of(rows: Sequence[Sequence[Any]]) -> dict[int, BackOff]:
+    """The failed pages of the rows that `BackOffs.state` gives; errors of many kinds where they
+    are none.
+    """
+    return dict(_restored(*row) for row in rows)
+
+
 def _restored(
     failure: Sequence[Any], started_at: float, pause: float, until: float
-) -> tuple[int, _BackOff]:
+) -> tuple[int, BackOff]:
     page_id, polled_at, outcome, *rest = failure
     observation = Observation(int(page_id), float(polled_at), Outcome(outcome), *rest)
-    return int(page_id), _BackOff(observation, float(started_at), float(pause), float(until))
+    return int(page_id), BackOff(observation, float(started_at), float(pause), float(until))
 
 
 def _evenly_spread(page_id: int) -> float:

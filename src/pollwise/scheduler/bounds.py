@@ -109,6 +109,11 @@ class _Own:
     changes: int = 0
     paused: bool = False
 
+    @property
+    def round_cost(self) -> float:
+        """What it takes of a round of polls of all pages."""
+        return 0.0 if self.paused else self.cost
+
 
 _UNBOUNDED = _Own("", 1.0, None, None, seen=False, polled_at=-math.inf)
 
@@ -135,6 +140,7 @@ class BoundedPages:
         """The budget in cost units a second."""
         self._pages: dict[int, _Own] = {}
         self._costs = 0.0
+        """Cost units that one poll of every page takes that is not paused."""
         # Heaps of (time, page id); outdated entries are dropped late.
         self._looks: list[tuple[float, int]] = []
         self._held: list[tuple[float, int]] = []
@@ -167,7 +173,7 @@ class BoundedPages:
         if now == -math.inf and page.seen_at is not None:
             own.polled_at = page.seen_at
         self._pages[page.id] = own
-        self._costs += page.cost
+        self._costs += own.round_cost
         if now > -math.inf:
             self._begin(page.id, own, now)
 
@@ -178,7 +184,7 @@ class BoundedPages:
     def remove(self, page_id: int) -> None:
         """Forget a page."""
         if (own := self._pages.pop(page_id, None)) is not None:
-            self._costs -= own.cost
+            self._costs -= own.round_cost
 
     def update(self, page: Page, now: float) -> None:
         """Users want something else of a page."""
@@ -186,9 +192,10 @@ class BoundedPages:
         if own is None:
             self.add(page, now)
             return
-        self._costs += page.cost - own.cost
         was_demanded = self._is_demanded(own)
+        self._costs -= own.round_cost
         own.cost, own.paused = page.cost, page.paused
+        self._costs += own.round_cost
         own.longest, own.shortest = page.longest_interval, page.shortest_interval
         if own.held_until > -math.inf:
             self.hold(page.id, now)

@@ -1,18 +1,28 @@
 """How many polls the hosts take, whatever the budget is."""
 
+import heapq
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from pollwise.scheduler.politeness import Turn
 
-__all__ = ["Shortfall", "SlowHost", "WantedPage", "rate_taken", "shortfall_of"]
+__all__ = [
+    "Shortfall",
+    "SlowHost",
+    "WantedPage",
+    "look_for_shortfall",
+    "rate_taken",
+    "shortfall_of",
+]
 
 _DAY = 86_400.0
 _ENOUGH = 0.95
 """The share of a budget that hosts take if they take all that matters."""
 _MOST_NAMED = 10
+_AT_ONCE = 1000
+"""Pages, or hosts, that are looked at in a few milliseconds."""
 
 
 class WantedPage(NamedTuple):
@@ -71,32 +81,57 @@ def shortfall_of(
     >>> short.share, [host.polls_per_day for host in short.hosts]
     (0.4, [17280.0, 17280.0])
     """
+    look = look_for_shortfall(pages, turn_of, budget)
+    while True:
+        try:
+            next(look)
+        except StopIteration as end:
+            found: Shortfall | None = end.value
+            return found
+
+
+def look_for_shortfall(
+    pages: Iterable[WantedPage], turn_of: Callable[[str], Turn], budget: float
+) -> Generator[None, None, Shortfall | None]:
+    """The same a few milliseconds at a time, for who has other things to do in between."""
     asked: dict[str, list[float]] = {}
-    for scope, cost, apart in pages:
+    for number, (scope, cost, apart) in enumerate(pages, start=1):
         own = asked.setdefault(scope, [0, 0.0, 0.0])
         own[0] += 1
         own[1] += cost
         own[2] += 1.0 / apart if apart > 0 else math.inf
+        if number % _AT_ONCE == 0:
+            yield
     polls = taken = 0.0
-    slow = []
-    for scope, (count, costs, wanted) in asked.items():
+    count_slow, slow = 0, []
+    for number, (scope, (count, costs, wanted)) in enumerate(asked.items(), start=1):
         turn = turn_of(scope)
         if turn.most_polls < wanted:
+            count_slow += 1
             slow.append(SlowHost(scope, int(count), turn.most_polls * _DAY, *turn))
         most = min(turn.most_polls, wanted)
         polls += most
         taken += most * costs / count
-    if not slow or taken >= _ENOUGH * budget:
+        if taken >= _ENOUGH * budget:
+            return None
+        if number % _AT_ONCE == 0:
+            slow = heapq.nsmallest(_MOST_NAMED, slow, key=_place)
+            yield
+    if count_slow == 0:
         return None
-    slow.sort(key=lambda host: (-host.pages / host.polls_per_day, host.host))
     return Shortfall(
         budget_per_day=budget * _DAY,
         taken_per_day=taken * _DAY,
         polls_per_day=polls * _DAY,
         share=taken / budget,
-        slow=len(slow),
-        hosts=tuple(slow[:_MOST_NAMED]),
+        slow=count_slow,
+        hosts=tuple(heapq.nsmallest(_MOST_NAMED, slow, key=_place)),
     )
+
+
+def _place(host: SlowHost) -> tuple[float, str]:
+    """Those with the most pages for what they take come first."""
+    return -host.pages / host.polls_per_day, host.host
 
 
 def rate_taken(scopes: Iterable[str], delay_of: Callable[[str], float], enough: float) -> float:

@@ -5,7 +5,14 @@ import math
 from pollwise.checks import require
 from pollwise.types import Budget
 
-__all__ = ["CellRate"]
+__all__ = ["CellRate", "check_budget"]
+
+
+def check_budget(budget: Budget) -> None:
+    """`InputError` for a budget out of its range."""
+    rate, burst = budget.rate, budget.burst
+    require("Budget: rate", rate, 0 < rate < math.inf, "finite and above 0")
+    require("Budget: burst", burst, 1 <= burst < math.inf, "finite and at least 1")
 
 
 class CellRate:
@@ -33,11 +40,9 @@ class CellRate:
 
     @budget.setter
     def budget(self, budget: Budget) -> None:
-        rate, burst = budget.rate, budget.burst
-        require("Budget: rate", rate, 0 < rate < math.inf, "finite and above 0")
-        require("Budget: burst", burst, 1 <= burst < math.inf, "finite and at least 1")
+        check_budget(budget)
         self._budget = budget
-        self._tolerance = (burst - 1) / rate
+        self._tolerance = (budget.burst - 1) / budget.rate
 
     def change(self, budget: Budget, now: float) -> None:
         """Set a budget that holds from now on: what is still owed is paid at its rate, if higher.

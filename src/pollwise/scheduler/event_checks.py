@@ -6,9 +6,21 @@ import math
 from typing import get_args
 
 from pollwise.checks import require, require_object
-from pollwise.events import Event, Polled, Rescored, SavedUp, Signalled, Staffed, Together
+from pollwise.events import (
+    Added,
+    Budgeted,
+    Event,
+    Polled,
+    Rescored,
+    SavedUp,
+    Signalled,
+    Staffed,
+    Together,
+    Updated,
+)
+from pollwise.scheduler.cell_rate import check_budget
 from pollwise.times import require_seconds
-from pollwise.types import Page
+from pollwise.types import Budget, Page
 
 __all__ = ["check_event", "check_page"]
 
@@ -41,6 +53,11 @@ def check_event(event: Event) -> None:
     if isinstance(event, Rescored):
         for page_id, relevance in zip(event.page_ids, event.relevances, strict=False):
             _check_relevance("Rescored", page_id, relevance)
+    if isinstance(event, Added | Updated):
+        for page in event.pages:
+            check_page(type(event).__name__, page)
+    if isinstance(event, Budgeted):
+        check_budget(Budget(event.rate, event.burst))
     if isinstance(event, Together):
         for each in event.events:
             check_event(each)

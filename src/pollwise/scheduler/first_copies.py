@@ -58,8 +58,10 @@ class FirstCopies:
         self._line_up(page)
 
     def update(self, page: Page) -> None:
-        """Another weight or cost of a page, from the next time that it is lined up."""
-        self._pages[page.id] = page
+        """Another weight or cost of a page; one that is held, or polled, stays so."""
+        before, self._pages[page.id] = self._pages[page.id], page
+        if page.id in self._places and (page.weight, page.cost) != (before.weight, before.cost):
+            self._line_up(page)
 
     def put_back(self, page_id: int, until: float) -> None:
         """Let a page wait again, from a time on: one that was taken but not asked for, or any."""

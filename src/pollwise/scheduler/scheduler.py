@@ -8,14 +8,14 @@ numbers, so the same events always give the same commands.
 import json
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
-from pollwise.checks import read_json, require, require_object
-from pollwise.errors import InputError, StateError
+from pollwise.checks import require, require_object
+from pollwise.errors import InputError
 from pollwise.events import (
     Added,
     Aimed,
@@ -39,17 +39,18 @@ from pollwise.events import (
     WakeAt,
 )
 from pollwise.policies.awaited import AwaitedPolicy, renew
-from pollwise.policies.base import Chooser, HostPriced, Policy, Priced, Sharing, Signalling
+from pollwise.policies.base import Chooser, HostPriced, Pausing, Policy, Priced, Sharing, Signalling
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.back_offs import BackOffs
 from pollwise.scheduler.bounds import BoundedPages, Bounds
-from pollwise.scheduler.capacity import Shortfall, WantedPage, shortfall_of
+from pollwise.scheduler.capacity import Shortfall, WantedPage, look_for_shortfall, shortfall_of
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.event_checks import check_event, check_page
 from pollwise.scheduler.first_copies import FirstCopies
-from pollwise.scheduler.hosts import Hosts, hosts_of
+from pollwise.scheduler.hosts import Hosts
 from pollwise.scheduler.overdue import OverduePages
 from pollwise.scheduler.politeness import Turn
+from pollwise.scheduler.saved_state import read_state
 from pollwise.types import Budget, Observation, Outcome, Page
 
 __all__ = ["Scheduler"]
@@ -236,14 +237,17 @@ class Scheduler:
         are unknown, pages that are watched already and repeated observations are ignored; so is an
         observation of a poll before the one under way, which compares with the same copy and tells
         more. `InputError`, with nothing taken in but the time, for a time or cost that is not
-        finite, a page whose polls cost nothing, a relevance that is not from 0 to 1, or links that
-        the policy cannot take.
+        finite, a page whose polls cost nothing, a relevance that is not from 0 to 1, or links or
+        shares that the policy cannot take.
         """
         check_event(event)
+        together = event.events if isinstance(event, Together) else (event,)
+        for one in together:
+            self._require_fitting_policy(one)
         if self._now == -math.inf:
             self.begin(event.now)
         self._now = now = max(self._now, event.now)
-        for one in event.events if isinstance(event, Together) else (event,):
+        for one in together:
             self._note(one, now)
         self._expire(now)
         if rested := self._back_offs.rested(now, self._pages):
@@ -373,22 +377,35 @@ class Scheduler:
         None: they take it. Takes time in proportion to the pages.
         """
         rate = self.budget.rate if budget is None else budget
-        wanted = (
-            WantedPage(terms.scope, terms.cost, self._bounds.intervals(page_id, rate)[0])
-            for page_id, terms in self._pages.items()
-            if not self._bounds.is_paused(page_id)
-        )
-        return shortfall_of(wanted, self._hosts.turn_of, rate)
+        return shortfall_of(self._wanted_pages(rate), self._hosts.turn_of, rate)
+
+    def look_for_shortfall(self) -> Generator[None, None, Shortfall | None]:
+        """What `shortfall()` returns, a few milliseconds at a time; events may come in between."""
+        rate = self.budget.rate
+        return look_for_shortfall(self._wanted_pages(rate), self._hosts.turn_of, rate)
+
+    def _wanted_pages(self, rate: float) -> Iterator[WantedPage]:
+        """The pages that are not paused; those that are removed meanwhile are passed over."""
+        for page_id in list(self._pages):
+            terms = self._pages.get(page_id)
+            if terms is not None and not self._bounds.is_paused(page_id):
+                apart, _ = self._bounds.intervals(page_id, rate)
+                yield WantedPage(terms.scope, terms.cost, apart)
 
     def restore(self, pages: Iterable[Page], state: str | None) -> None:
         """Take up the pages of an earlier run, and its `state` if any, before the first event.
 
-        No poll starts yet; what the policy learned can then be loaded into it. Errors as for
+        No poll starts yet; what the policy learned can then be loaded into it. What the state says
+        of pages that are not among them is dropped: they were removed since. Errors as for
         `load_state` and `Added`.
         """
+        pages = list(pages)
+        for page in pages:
+            check_page("Added", page)
         if state is not None:
             self.load_state(state)
         self._add(pages)
+        self._back_offs.keep_only(self._pages)
 
     def leave_out(self, page_ids: Iterable[int]) -> None:
         """Poll no such page in this run; before the first event.
@@ -414,40 +431,17 @@ class Scheduler:
 
         The position in the budget is only kept if the budget has the same rate. See also `begin`.
         """
-        try:
-            state = read_json(text)
-            next_at = _time(state["next_at"])
-            # States of earlier versions do not say when they were saved: after the latest poll.
-            saved_at = _time(state.get("now", next_at - 1.0 / self.budget.rate))
-            rate, hosts = state["rate"], hosts_of(state["hosts"])
-            limits = {
-                scope: (float(limit), _time(until))
-                for scope, (limit, until) in state.get("limits", {}).items()
-            }
-            answers = {str(h): float(s) for h, s in state.get("answers_in", {}).items()}
-            if not all(0.0 < seconds < math.inf for seconds in answers.values()):
-                raise ValueError("no times of answers")
-            self._back_offs.load(state["back_offs"])
-            prices = {str(t): float(p) for t, p in state.get("group_prices", {}).items()}
-            if not all(0.0 < price < math.inf for price in prices.values()):
-                raise ValueError("no prices")
-            host_prices = {str(h): float(p) for h, p in state.get("host_prices", {}).items()}
-            if not all(1.0 <= price < math.inf for price in host_prices.values()):
-                raise ValueError("no prices of hosts")
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-            raise StateError(
-                f"not a scheduler's state: {text[:80]!r} ({error!r});"
-                " load what Scheduler.state() gave, or start without it"
-            ) from error
-        self._hosts.load(hosts, limits, answers)
-        if rate == self.budget.rate:
-            self._cell_rate.next_at = next_at
-        self.saved_at = saved_at
-        self._group_prices = prices
+        saved = read_state(text, self.budget.rate)
+        self._back_offs.load(saved.back_offs)
+        self._hosts.load(saved.hosts, saved.limits, saved.answers_in)
+        if saved.rate == self.budget.rate:
+            self._cell_rate.next_at = saved.next_at
+        self.saved_at = saved.saved_at
+        self._group_prices = saved.group_prices
         if _is_sharing(type(self.policy)):
-            self._sharing.load_group_prices(prices)
+            self._sharing.load_group_prices(saved.group_prices)
         if isinstance(self.policy, HostPriced):
-            self.policy.load_host_prices(host_prices)
+            self.policy.load_host_prices(saved.host_prices)
 
     def _told_group_prices(self) -> dict[str, float]:
         return self._sharing.group_prices() if _is_sharing(type(self.policy)) else {}
@@ -458,7 +452,6 @@ class Scheduler:
     def _add(self, pages: Iterable[Page]) -> None:
         new = {page.id: page for page in pages if page.id not in self._pages}
         for page in new.values():
-            check_page("Added", page)
             if (scope := self._shared(page.scope)) != page.scope:
                 new[page.id] = replace(page, scope=scope)
         first = set()
@@ -477,9 +470,9 @@ class Scheduler:
     def _update(self, pages: Sequence[Page], now: float) -> None:
         """Users want something else of pages; unknown ones are ignored."""
         known = {page.id: page for page in pages if page.id in self._pages}  # the last one holds
-        for page in known.values():
-            check_page("Updated", page)
         others, retagged = [], {}
+        paused: list[int] = []
+        resumed: list[int] = []
         for page in known.values():
             before = self._pages[page.id]
             terms = before._replace(cost=page.cost, weight=page.weight)
@@ -487,12 +480,16 @@ class Scheduler:
             if page.tags != before.tags:
                 retagged[page.id] = page.tags
             page = replace(page, scope=terms.scope)
+            was_paused = self._bounds.is_paused(page.id)
             self._bounds.update(page, now)
             if self._first_copies is not None and page.id in self._first_copies:
                 self._first_copies.update(page)
-                if page.id not in self._leases:
+                # Otherwise it keeps waiting for as long as its latest poll was postponed.
+                if page.paused != was_paused and page.id not in self._leases:
                     self._first_copies.put_back(page.id, math.inf if page.paused else now)
                 continue
+            if page.paused != was_paused:
+                (paused if page.paused else resumed).append(page.id)
             if self._hosts.waits(page.id) and (page.paused or terms != before):
                 self._hosts.leave(terms.scope, page.id)
                 if page.paused:
@@ -503,6 +500,9 @@ class Scheduler:
             self._sharing.retag(retagged)
         if others:
             renew(self.policy, others)
+        if (paused or resumed) and isinstance(self.policy, Pausing):
+            self.policy.pause(paused)
+            self.policy.resume(resumed)
 
     @property
     def _sharing(self) -> Sharing:
@@ -516,11 +516,6 @@ class Scheduler:
         if _is_sharing(type(self.policy)):
             tags = {page_id: terms.tags for page_id, terms in self._pages.items() if terms.tags}
             self._sharing.share_out(dict(shares), tags)
-        elif shares:
-            raise InputError(
-                f"Budgeted: {type(self.policy).__name__} gives no shares of the budget; leave them"
-                " out, or give the scheduler a policy that does, such as BayesianIndex"
-            )
 
     def _is_never_polled(self, page: Page) -> bool:
         is_known = page.id in self._leases or self._back_offs.until(page.id) is not None
@@ -560,11 +555,11 @@ class Scheduler:
                 self._hosts.pace(scope, event.delay, now)
                 self._host_freed(scope, now)
             case Linked():
-                self._collecting(event).link(event.page_id, event.links)
+                self._collecting.link(event.page_id, event.links)
             case Rescored():
-                self._collecting(event).rescore(event.page_ids, event.relevances)
+                self._collecting.rescore(event.page_ids, event.relevances)
             case Aimed():
-                self._collecting(event).aim(dict(event.terms))
+                self._collecting.aim(dict(event.terms))
             case Staffed():
                 self._staff = event.polls
             case PolicyReady():
@@ -583,13 +578,24 @@ class Scheduler:
             return page_ids[0]
         return cast(Chooser, policy).best(page_ids, now)
 
-    def _collecting(self, event: Event) -> RequestController:
-        if not isinstance(self.policy, RequestController):
+    @property
+    def _collecting(self) -> RequestController:
+        """The policy, known to discover pages."""
+        return cast(RequestController, self.policy)
+
+    def _require_fitting_policy(self, event: Event) -> None:
+        """`InputError` for an event that the policy cannot take."""
+        kind = type(self.policy)
+        if isinstance(event, Linked | Rescored | Aimed) and not _is_collecting(kind):
             raise InputError(
-                f"{type(event).__name__}: {type(self.policy).__name__} discovers no pages;"
+                f"{type(event).__name__}: {kind.__name__} discovers no pages;"
                 " give the scheduler a policy that collects, such as Robot"
             )
-        return self.policy
+        if isinstance(event, Budgeted) and event.shares and not _is_sharing(kind):
+            raise InputError(
+                f"Budgeted: {kind.__name__} gives no shares of the budget; leave them"
+                " out, or give the scheduler a policy that does, such as BayesianIndex"
+            )
 
     def _remove(self, page_ids: Iterable[int]) -> None:
         """Forget pages; a poll under way stays, as it keeps its host busy."""
@@ -859,14 +865,12 @@ def _is_sharing(kind: type[Policy]) -> bool:
 
 
 @cache
+def _is_collecting(kind: type[Policy]) -> bool:
+    """Whether policies of a class discover pages; it takes long to find out."""
+    return issubclass(kind, RequestController)
+
+
+@cache
 def _is_chooser(kind: type[Policy]) -> bool:
     """Whether policies of a class choose among pages; it takes long to find out."""
     return issubclass(kind, Chooser)
-
-
-def _time(value: Any) -> float:
-    """A time of a saved state; None: there is none yet. `ValueError` for what is no time."""
-    time = -math.inf if value is None else float(value)
-    if not time < math.inf:
-        raise ValueError(f"{value} is no time")
-    return time

@@ -388,12 +388,14 @@ class Lately:
 
     `new_bodies` of all `bodies` came with versions since. `log_since` is when the oldest run began
     whose events are kept (None: no events are). `unused_bytes` are free within the file.
+    `new_polls` were made since of pages of which all polls are still kept.
     """
 
     new_bodies: int
     bodies: int
     log_since: float | None
     unused_bytes: int
+    new_polls: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,6 +4,7 @@ import shutil
 from collections import namedtuple
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pollwise.insight.growth import Growth, read_growth
@@ -21,8 +22,6 @@ _Usage = namedtuple("_Usage", "total used free")
 @pytest.fixture
 def db(tmp_path: Path) -> Path:
     """Pages that change once a day, with bodies that cannot be compressed."""
-    import numpy as np
-
     random = np.random.default_rng(1)
     path = tmp_path / "pollwise.db"
     with Store.open(path) as store:
@@ -71,6 +70,54 @@ def test_what_is_dropped_bounds_it(db, keep, bound):
 @pytest.mark.parametrize("keep", ["11", "10d"])
 def test_it_ends_when_as_much_is_dropped_as_comes(db, keep):
     assert growth(db, parse_retention(keep)).version_bytes_per_day == 0
+
+
+def changed(page_id: int, at: float, body: bytes) -> PollResult:
+    version = Version(page_id, at, "text/plain", body, f"{page_id}-{at}")
+    seen = Observation(page_id, at, Outcome.CHANGED)
+    return PollResult(seen, PageMemory(body_hash=version.body_hash), version=version)
+
+
+@pytest.mark.parametrize("keep", ["10", "10d"])
+def test_pages_that_never_change_do_not_hide_that_as_much_is_dropped_as_comes(tmp_path, keep):
+    """Of forty pages two change, each every twelve hours; later a third one does, too."""
+    random, kept = np.random.default_rng(1), parse_retention(keep)
+    told = []
+    with Store.open(tmp_path / "pollwise.db") as store:
+        store.keep_versions(kept)
+        store.add_pages([NewPage(f"https://e.example/{n}") for n in range(40)], now=0.0)
+        for turn in range(50):
+            at = turn * DAY / 2 + 1.0
+            ids = range(40) if turn == 0 else range(3 if turn >= 46 and keep == "10" else 2)
+            polls = tuple(changed(page_id, at, random.bytes(BODY)) for page_id in ids)
+            store.commit(Batch(polls=polls))
+            if turn in (5, 45, 49):
+                found = read_growth(store, store.pages(), kept, at + 60.0, discovers=False)
+                told.append(found.version_bytes_per_day)
+                assert found.most_bytes - 300_000_000 > store.sizes().bodies
+    assert told[0] == pytest.approx(4 * BODY, rel=0.15)
+    assert told[1] == 0.0
+    assert told[2] == (pytest.approx(4 * BODY / 7, rel=0.15) if keep == "10" else 0.0)
+
+
+def test_polls_that_were_imported_are_no_growth(tmp_path):
+    with Store.open(tmp_path / "pollwise.db") as store:
+        store.add_pages([NewPage(f"https://e.example/{n}") for n in range(10)], now=400 * DAY)
+        checks = [
+            PollResult(Observation(page_id, day * 10.0 * DAY, Outcome.UNCHANGED), PageMemory())
+            for page_id in range(10)
+            for day in range(1, 40)
+        ]
+        store.import_checks(checks, {"page_ids": np.empty(0, np.int64)})
+        now = 400.5 * DAY
+        told = read_growth(store, store.pages(), KEEP_ALL, now, discovers=False)
+        assert told.bytes_per_day == 0.0
+        for page_id, minutes in ((0, 1), (0, 2), (1, 3)):
+            seen = Observation(page_id, 400 * DAY + 60.0 * minutes, Outcome.UNCHANGED)
+            store.commit(Batch(polls=(PollResult(seen, PageMemory()),)))
+        assert store.lately(400 * DAY).new_polls == 3
+        told = read_growth(store, store.pages(), KEEP_ALL, now, discovers=False)
+        assert told.bytes_per_day == pytest.approx(3 * 25.0 / 0.5)
 
 
 def test_a_disk_that_is_too_small_for_what_is_kept_is_full_one_day(db, monkeypatch):

@@ -6,12 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pollwise.errors import InputError
 from pollwise.insight.dispersion import POISSON
+from pollwise.insight.evidence import Evidence
 from pollwise.insight.knowledge import read_knowledge
+from pollwise.insight.plan import read_plan
+from pollwise.insight.status import read_status
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
-from pollwise.types import Observation, Outcome, PageMemory
+from pollwise.types import Noise, Observation, Outcome, PageMemory
 
 DAY = 86_400.0
 PAGES = 30
@@ -24,13 +28,16 @@ def watched(path: Path, changed: np.ndarray) -> None:
         policy = BayesianIndex()
         policy.add(pages)
         store.start_run(0.0, {"budget": "1/day/page", "objective": "detection"}, b"")
+        in_a_row = np.zeros(PAGES, int)
         for day, row in enumerate(changed):
+            in_a_row = np.where(row, in_a_row + 1, 0)
             seen = [
                 Observation(i, day * DAY, Outcome.CHANGED if one else Outcome.UNCHANGED)
                 for i, one in enumerate(row)
             ]
             policy.observe(seen)
-            polls = tuple(PollResult(one, PageMemory()) for one in seen)
+            memories = [PageMemory(noise=Noise(changes_in_a_row=n)) for n in in_a_row.tolist()]
+            polls = tuple(map(PollResult, seen, memories))
             store.commit(Batch(polls=polls, learned=policy.state_dict()))
 
 
@@ -47,6 +54,41 @@ def test_clustered_changes_widen_the_forecast(tmp_path):
         assert 0.5 < forecast.mean < 8.0
         widths.append((forecast.high - forecast.low) / forecast.mean)
     assert widths[1] > 1.5 * widths[0]
+
+
+def paused(path: Path, count: int) -> None:
+    with Store.open(path) as store:
+        store.add_pages([NewPage(f"http://a/{i}", paused=True) for i in range(count)], now=1.0)
+
+
+def test_paused_pages_are_left_out_of_what_is_foreseen(tmp_path):
+    """The first pages change every day, and the others never."""
+    path, rest = tmp_path / "x", PAGES // 3
+    watched(path, np.tile(np.arange(PAGES) < PAGES - rest, (20, 1)))
+    settings = {"budget": "60/day", "at_most": "4/day"}
+    with Store.open(path) as store:
+        store.change_settings(settings)
+    before = read_plan(path)
+    assert before.bounds.slowed == PAGES - rest
+    assert before.results[2].found_per_day.mean > 10.0
+    paused(path, PAGES - rest)
+    known = dataclasses.replace(read_knowledge(path), now=20 * DAY)
+    assert known.forecaster.frequencies(known.rate) * DAY == pytest.approx([4.0] * rest)
+    assert known.evidence == Evidence(polls=19 * rest, needed=40)
+    assert known.forecast(DAY).found_per_day.mean < 5.0
+    plan = read_plan(path)
+    assert (plan.pages, plan.bounds.slowed) == (PAGES, 0)
+    assert plan.results[2].polls_per_day == pytest.approx(4.0 * rest)
+    assert plan.results[2].found_per_day.mean < 5.0
+
+
+def test_of_pages_that_are_all_paused_nothing_is_foreseen(tmp_path):
+    watched(tmp_path / "x", np.ones((20, PAGES), bool))
+    paused(tmp_path / "x", PAGES)
+    assert read_status(tmp_path / "x").forecast is None
+    assert read_plan(tmp_path / "x").results is None
+    with pytest.raises(InputError, match="too little is known"):
+        read_plan(tmp_path / "x", freshness=0.5)
 
 
 def test_without_polls_nothing_is_known_of_the_past(tmp_path):

@@ -1,12 +1,15 @@
 """A snapshot: all of a database at once, from which answers are made."""
 
+import math
 import time
+from dataclasses import replace
 
 import pytest
 from tests.unit.insight.a_watch import POLLS, URLS, make_watch
 
 from pollwise.errors import InputError
 from pollwise.insight.explanation import explain
+from pollwise.insight.forecasts import Interval
 from pollwise.insight.knowledge import read_knowledge
 from pollwise.insight.plan import between, plan_of, planned
 from pollwise.insight.snapshot import read_snapshot
@@ -58,6 +61,17 @@ def test_any_budget_is_read_off_the_curve(db):
     for budget in (0.0, present.budget_per_day * 5, present.budget_per_day / 5):
         with pytest.raises(InputError, match="a quarter to four times"):
             planned(known, budget)
+
+
+def test_a_point_of_the_curve_is_read_off_as_it_is_beside_an_infinite_one(db):
+    known = read_knowledge(db)
+    first, *others = known.curve[:3]
+    endless = replace(first, delay_days=Interval(math.inf, math.inf, math.inf))
+    curve = [endless, *others]
+    assert [between(curve, one.budget_per_day) for one in curve] == curve
+    assert between(curve, curve[-1].budget_per_day * (1 + 1e-7)) == curve[-1]
+    middle = math.sqrt(curve[0].budget_per_day * curve[1].budget_per_day)
+    assert between(curve, middle).delay_days.mean == math.inf
 
 
 def test_nothing_is_foreseen_beyond_what_hosts_take(db):

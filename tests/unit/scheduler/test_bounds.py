@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.events import Added, Removed, Tick
+from pollwise.events import Added, Removed, Tick, Updated
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.scheduler.bounds import BoundedPages, Bounds, longest_by_default
 from pollwise.scheduler.scheduler import Scheduler
@@ -275,6 +275,24 @@ class TestAlwaysChanged:
         assert not some.bounds.is_slowed(1)
         # It is looked at twice more after 24, 48 and 96 changes.
         assert sum(gap < 10.0 for gap in gaps(times_of(made, 0))[14:]) == 6
+
+    def test_a_round_is_without_the_pages_that_are_paused(self) -> None:
+        some = favouring()
+        watched = tuple(Page(n, cost=2.0, paused=n >= 3) for n in range(100))
+        made = world(some, watched, self.clock)
+        made.run(500.0)
+        assert gaps(times_of(made, 0))[14] == 6.0
+        made.send(Updated(500.5, (Page(1, cost=2.0, paused=True), Page(3, cost=3.0))))
+        assert some.bounds.intervals(0)[0] == 7.0
+        made.send(Updated(501.0, (Page(1, cost=2.0, paused=True), Page(3, cost=3.0, paused=True))))
+        made.send(Removed(501.5, (1, 3, 4)))
+        assert some.bounds.intervals(0)[0] == 4.0
+
+    def test_an_active_page_has_the_budget_if_all_others_are_paused(self) -> None:
+        watched = (Page(0), *(Page(n, seen_at=0.0, paused=True) for n in range(1, 100)))
+        made = world(favouring(), watched, self.clock)
+        made.run(200.0)
+        assert len(times_of(made, 0)) == 201
 
     def test_one_poll_that_finds_no_change_ends_it(self) -> None:
         some = favouring()

@@ -86,3 +86,12 @@ def test_a_scheduler_tells_what_its_hosts_take():
     assert limited.shortfall(0.3) is None
     limited.handle(Updated(1.0, (Page(1, scope="paced", paused=True),)))
     assert [host.host for host in limited.shortfall().hosts] == ["limited"]
+
+
+def test_of_very_many_hosts_it_finds_the_slowest():
+    pages = [WantedPage(f"h{n % 2500:04}", 1.0, 0.0) for n in range(3999)]
+    slowest = {f"h{n:04}": Turn(2000.0 + n, 0.0) for n in (1700, 2499)}
+    short = shortfall_of(pages, lambda scope: slowest.get(scope, Turn(1000.0, 0.0)), 5.0)
+    assert short.slow == 2500
+    names = [host.host for host in short.hosts]
+    assert names == ["h2499", "h1700", *(f"h{n:04}" for n in range(8))]

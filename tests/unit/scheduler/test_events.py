@@ -6,10 +6,24 @@ import numpy as np
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.events import Added, HostBlocked, Polled, Removed, Tick, WakeAt
+from pollwise.events import (
+    Added,
+    Aimed,
+    Budgeted,
+    HostBlocked,
+    Linked,
+    Polled,
+    Removed,
+    Rescored,
+    Staffed,
+    Tick,
+    Together,
+    Updated,
+    WakeAt,
+)
 from pollwise.policies.base import Policy
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.types import Budget, Observation, Outcome, Page, Selection
+from pollwise.types import Budget, Links, Observation, Outcome, Page, Selection
 
 from .round_robin import RoundRobin, observed, pages, policy_of, polled, scheduler, started, wake_at
 
@@ -87,6 +101,29 @@ class TestEvents:
             some.handle(event)
         assert some.state() == before
         assert some.in_flight == 1
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            Added(1.0, (Page(1, cost=0.0),)),
+            Updated(1.0, (Page(0, cost=math.inf),)),
+            Linked(1.0, 0, Links(np.array([1], np.int64), ("one",))),
+            Rescored(1.0, (0,), (0.5,)),
+            Rescored(1.0, (0,), (1.5,)),
+            Aimed(1.0, (("word", 1.0),)),
+            Budgeted(1.0, 0.0, 1.0),
+            Budgeted(1.0, 1.0, 1.0, (("shop", 0.5),)),
+            Staffed(1.0, -1),
+        ],
+    )
+    def test_of_events_together_none_is_taken_in_if_one_cannot_be(self, other):
+        some = scheduler()
+        assert started(some.handle(Added(0.0, pages(1)))) == [0]
+        with pytest.raises(InputError):
+            some.handle(Together(1.0, (polled(1.0, 0), other)))
+        assert (some.in_flight, policy_of(some).told) == (1, [])
+        some.handle(Together(1.0, (polled(1.0, 0), Added(1.0, pages(2)))))
+        assert len(policy_of(some).told) == 1
 
     def test_a_policy_with_pages_of_its_own_is_refused(self):
         policy = RoundRobin()

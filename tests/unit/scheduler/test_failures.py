@@ -1,16 +1,19 @@
 """Pages that fail rest for longer and longer, and always come back."""
 
+import copy
 import itertools
 import json
 import math
 import random
+from dataclasses import astuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.events import Added, Polled, Removed, Tick
-from pollwise.types import Outcome, Page
+from pollwise.scheduler.back_offs import BackOffs, back_offs_of
+from pollwise.types import Item, Observation, Outcome, Page
 
 from .round_robin import (
     FAILED,
@@ -26,6 +29,28 @@ from .round_robin import (
     times_of,
     wake_at,
 )
+
+
+def test_a_state_has_all_that_failures_tell_and_copies_none_of_it_in_depth(monkeypatch):
+    told = [
+        Observation(3, 1.0, FAILED),
+        Observation(4, 2.0, GONE, 0.5, 7, cost=3.0, reverted=True, relevance=0.25),
+    ]
+    with_items = Observation(5, 3.0, FAILED, items=(Item(2.0, 0.5),))
+    expected = [astuple(one) for one in (*told, with_items)]
+    some = BackOffs(60.0, 3600.0)
+    for failure in told:
+        some.failed(failure, 0.25, 5.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(copy, "deepcopy", None)
+        rows = some.state()
+    some.failed(with_items, 0.25, 5.0)
+    assert [row[0] for row in rows] == expected[:2]
+    assert [row[0] for row in some.state()] == expected
+    assert rows[0][1:] == (0.25, 60.0, some.until(3))
+    again = BackOffs(60.0, 3600.0)
+    again.load(back_offs_of(json.loads(json.dumps(some.state()))))
+    assert json.dumps(again.state()) == json.dumps(some.state())
 
 
 class TestFailures:

@@ -59,7 +59,7 @@ class TestQueue:
     @given(
         st.lists(
             st.tuples(
-                st.sampled_from(["add", "end", "put back", "take"]),
+                st.sampled_from(["add", "end", "put back", "take", "update"]),
                 st.integers(0, 7),
                 st.floats(0.0, 3.0),
             ),
@@ -83,6 +83,8 @@ class TestQueue:
                 taken.discard(page_id)
                 some.put_back(page_id, now + seconds)
                 ready.add(page_id)
+            elif what == "update" and page_id in some:
+                some.update(Page(page_id, scope="ab"[page_id % 2], weight=1 + seconds))
             elif what == "take":
                 page = some.take(now, always_free)
                 if page is not None:

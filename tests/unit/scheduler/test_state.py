@@ -45,6 +45,18 @@ class TestState:
         after.load_state(before.state())
         assert started(after.handle(Added(5.0, pages(1)))) == [0]
 
+    def test_rests_of_pages_that_were_removed_meanwhile_are_dropped(self):
+        before = scheduler(rate=1.0)
+        before.handle(Added(0.0, pages(3)))
+        for page_id in range(3):
+            before.handle(polled(page_id + 0.5, page_id, FAILED))
+        after = scheduler(rate=1.0)
+        after.restore(pages(2), before.state())
+        after.leave_out([0])
+        after.handle(Tick(5.0))
+        kept = json.loads(after.state())["back_offs"]
+        assert [failure[0] for failure, *_ in kept] == [0, 1], "what is left out rests on"
+
     def test_hosts_keep_their_delays_and_blocks(self):
         before = scheduler(rate=100.0)
         before.handle(Tick(0.0))

@@ -15,6 +15,7 @@ from pollwise.events import (
     Budgeted,
     PolicyReady,
     Polled,
+    Removed,
     SavedUp,
     Signalled,
     Tick,
@@ -84,6 +85,56 @@ class TestPause:
         some.handle(Polled(1.0, (Observation(0, 1.0, Outcome.POSTPONED),)))
         assert started(some.handle(Tick(9_000.0))) == []
         assert started(some.handle(Updated(9_001.0, pages(1)))) == [0]
+
+    def test_a_first_copy_that_was_postponed_keeps_waiting_with_another_weight(self):
+        some = scheduler(rate=1.0, first_copies=Budget(2.0))
+        assert started(some.handle(Added(0.0, pages(1)))) == [0]
+        at = wake_at(some.handle(Polled(1.0, (Observation(0, 1.0, Outcome.POSTPONED),))))
+        assert at > 50.0
+        for now in (2.0, 3.0):
+            commands = some.handle(Updated(now, [Page(0, weight=now)]))
+            assert (started(commands), wake_at(commands)) == ([], at)
+        assert started(some.handle(Tick(at))) == [0]
+
+    def test_a_first_copy_that_is_worth_more_comes_sooner_and_a_paused_one_not(self):
+        some = scheduler(rate=1.0, first_copies=Budget(1.0))
+        assert started(some.handle(Added(0.0, pages(5)))) == [0]
+        some.handle(Updated(0.1, [Page(3, weight=2.0), Page(1, paused=True)]))
+        some.handle(Updated(0.2, [Page(1, weight=3.0, paused=True)]))
+        assert [started(some.handle(Tick(now)))[0] for now in (1.0, 2.0, 3.0)] == [3, 2, 4]
+
+    @pytest.mark.parametrize("is_awaited", [False, True])
+    def test_the_rounds_of_the_policy_are_of_pages_that_are_not_paused(self, is_awaited):
+        """Whatever becomes of pages that are paused."""
+        policy = BayesianIndex()
+        awaited = AwaitedPolicy(policy) if is_awaited else policy
+        some = Scheduler(awaited, Budget(1.0), first_copies=Budget(1e-3))
+        seen = [Page(n, seen_at=0.0, paused=n >= 6, tags=("x",) * (n % 2)) for n in range(10)]
+        some.restore(seen, None)
+
+        def counted(**fields) -> tuple[int, list[int]]:
+            """The pages of a round, and those of the two groups, after an update of two pages."""
+            some.handle(
+                Updated(1.0, [replace(seen[n], **fields) for n in (0, 7)] if fields else [])
+            )
+            if is_awaited:
+                awaited.prepare(policy)
+            common = policy.state.shared[0]
+            return int(common["pages"]), common["group_pages"][:2].tolist()
+
+        assert counted() == (6, [6, 0])
+        assert counted(paused=True) == (5, [5, 0])
+        assert counted(paused=True, weight=2.0) == (5, [5, 0])
+        assert counted(paused=False, weight=3.0) == (7, [7, 0])
+        some.handle(Budgeted(1.0, 1.0, 1.0, (("x", 0.5),)))
+        assert counted() == (7, [3, 4])
+        assert counted(paused=True) == (5, [2, 3])
+        assert counted(paused=True, tags=("x",)) == (5, [2, 3])
+        assert counted(paused=False, tags=()) == (7, [4, 3])
+        some.handle(Removed(1.0, (0, 8, 8)))
+        assert counted() == (6, [3, 3])
+        some.handle(Added(1.0, [Page(8, seen_at=0.0), Page(20, paused=True)]))
+        assert counted() == (7, [4, 3])
 
     def test_of_a_page_that_is_told_twice_at_once_the_last_word_holds(self):
         some = scheduler(rate=1.0)

@@ -130,6 +130,7 @@ class IndexPolicy(CompiledPolicy):
         self._kinds: dict[tuple[str, str], int] = {}
         self._shares: dict[str, int] = {}
         """The numbers of the groups by their tags."""
+        self._paused: set[int] = set()
         self._state = _empty_state(self.objective, learning)
 
     def _known_rates(self, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -162,6 +163,7 @@ class IndexPolicy(CompiledPolicy):
         else:
             state.pages["rate"][page_ids] = self._known_rates(page_ids)
         add_pages(state, page_ids)
+        self.pause([page.id for page in pages if page.paused])
 
     def _late_since(self) -> float:
         """Since when pages are there that are added now; NaN: they belong to the first ones."""
@@ -171,7 +173,26 @@ class IndexPolicy(CompiledPolicy):
         return float(selected_at) if is_late else math.nan
 
     def _remove(self, page_ids: NDArray[np.int64]) -> None:
+        self.resume(page_ids.tolist())  # as all that are counted out are there
         remove_pages(self._state, page_ids)
+
+    def pause(self, page_ids: Sequence[int]) -> None:
+        """Let pages take no part in rounds; see `Pausing`."""
+        for page_id in watched(page_ids, self._state.pages).tolist():
+            if page_id not in self._paused:
+                self._paused.add(page_id)
+                self._count(page_id, -1)
+
+    def resume(self, page_ids: Sequence[int]) -> None:
+        """Let pages take part in rounds again; see `Pausing`."""
+        for page_id in self._paused.intersection(page_ids):
+            self._paused.remove(page_id)
+            self._count(page_id, 1)
+
+    def _count(self, page_id: int, more: int) -> None:
+        common = self._state.shared[0]
+        common["pages"] += more
+        common["group_pages"][self._state.pages["group"][page_id]] += more
 
     def block(self, scope: str, until: float) -> None:
         """Have `best_page` pass over all pages of a politeness scope before `until`."""
@@ -280,7 +301,8 @@ class IndexPolicy(CompiledPolicy):
         everyone = all_watched(pages)
         groups = pages["group"][everyone]
         offered = groups[~np.isin(pages["where"][everyone], (HELD, LEASED))]
-        common["group_pages"] = np.bincount(groups, minlength=MOST_GROUPS)
+        counted = groups[~np.isin(everyone, list(self._paused))]
+        common["group_pages"] = np.bincount(counted, minlength=MOST_GROUPS)
         common["group_offered"] = np.bincount(offered, minlength=MOST_GROUPS)
 
     def spend(self, page_id: int, cost: float) -> None:

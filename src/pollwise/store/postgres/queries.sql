@@ -517,14 +517,19 @@ SELECT event_bytes, body_bytes FROM ledger;
 
 -- name: lately
 -- The bodies that versions brought since a time, and all; the begin of the oldest run whose events
--- are kept; the server uses free bytes by itself.
+-- are kept; the server uses free bytes by itself; the polls since of pages that had fewer than are
+-- kept.
 SELECT
     (SELECT COUNT(*) FROM (
         SELECT FROM versions GROUP BY body_hash HAVING MIN(seen_at) >= %(since)s
     ) AS brought),
     (SELECT COUNT(*) FROM contents),
     (SELECT started_at FROM runs WHERE id = (SELECT run_id FROM events ORDER BY seq LIMIT 1)),
-    0;
+    0,
+    (SELECT COALESCE(SUM(CASE pages.polls WHEN 1 THEN 1 ELSE (
+        SELECT COUNT(*) FROM polls WHERE page_id = pages.id AND polled_at >= %(since)s
+    ) END), 0)::bigint FROM pages
+    WHERE removed_at IS NULL AND pages.polls < %(kept)s AND pages.polled_at >= %(since)s);
 
 -- name: versions
 -- The versions of a page, oldest first.

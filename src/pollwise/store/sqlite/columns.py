@@ -66,7 +66,7 @@ COLUMNS = {
         "learned_shared": "text text text bytes",
         "scheduler_state": "text",
         "sizes": "whole whole",
-        "lately": "whole whole time? whole",
+        "lately": "whole whole time? whole whole",
         "latest_time": "time",
         "pages_after": "whole",
         "times_of_page": "time",

@@ -497,14 +497,19 @@ SELECT event_bytes, body_bytes FROM ledger;
 
 -- name: lately
 -- The bodies that versions brought since a time, and all; the begin of the oldest run whose events
--- are kept; the free bytes within the file. Of versions it reads the index by bodies alone.
+-- are kept; the free bytes within the file; the polls since of pages that had fewer than are kept.
+-- Of versions it reads the index by bodies alone.
 SELECT
     (SELECT COUNT(*) FROM (
         SELECT 1 FROM versions GROUP BY body_hash HAVING MIN(seen_at) >= :since
     )),
     (SELECT COUNT(*) FROM contents),
     (SELECT started_at FROM runs WHERE id = (SELECT run_id FROM events ORDER BY seq LIMIT 1)),
-    (SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size);
+    (SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size),
+    (SELECT COALESCE(SUM(CASE pages.polls WHEN 1 THEN 1 ELSE (
+        SELECT COUNT(*) FROM polls WHERE page_id = pages.id AND polled_at >= :since
+    ) END), 0) FROM pages
+    WHERE removed_at IS NULL AND pages.polls < :kept AND pages.polled_at >= :since);
 
 -- name: versions
 -- The versions of a page, oldest first.

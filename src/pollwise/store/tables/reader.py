@@ -28,6 +28,7 @@ from pollwise.store.records import (
     StoredVersion,
     Totals,
 )
+from pollwise.store.retention import KEPT_POLLS
 from pollwise.store.tables.bodies import unpack_body, unpack_head
 from pollwise.store.tables.connection import Connection
 from pollwise.store.tables.documents import read_documents, undamaged
@@ -120,7 +121,7 @@ class TableReader:
         return Sizes(*self._connection.row("sizes"))
 
     def lately(self, since: float) -> Lately:
-        return Lately(*self._connection.row("lately", since=since))
+        return Lately(*self._connection.row("lately", since=since, kept=KEPT_POLLS))
 
     def recent_outcomes(self, page_id: int, limit: int = 10) -> list[Observation]:
         rows = self._connection.rows("recent_polls", page_id=page_id, limit=limit)

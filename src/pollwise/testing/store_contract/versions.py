@@ -8,7 +8,7 @@ import pytest
 from pollwise.errors import InputError
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult, StoredVersion, Totals
-from pollwise.store.retention import Retention
+from pollwise.store.retention import KEPT_POLLS, Retention
 from pollwise.testing.store_contract.samples import A, B, C, poll
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
@@ -112,6 +112,17 @@ class VersionsContract:
             many.commit(Batch(polls=(seen(0, at * DAY, None),)))
         assert times(many) == [90 * DAY]
         assert times(many, 1) == [0.0]
+
+    def test_it_tells_how_many_bodies_and_polls_came_since(self, many: Store) -> None:
+        many.commit(Batch(polls=(seen(0, 1.0, b"a"), seen(1, 2.0, b"b"), seen(2, 9.0, b"c"))))
+        for at in range(3, 3 + KEPT_POLLS):
+            many.commit(Batch(polls=(seen(3, float(at), None),)))
+        for late in (8.0, 9.0):
+            many.commit(Batch(polls=(seen(1, late, b"%d" % late),)))
+        many.commit(Batch(polls=(seen(4, 9.0, b"removed"),)))
+        many.remove_pages([4], now=10.0)
+        told = [many.lately(since) for since in (0.0, 9.0, 10.0)]
+        assert [(one.new_bodies, one.new_polls) for one in told] == [(6, 5), (3, 2), (0, 0)]
 
     def test_a_body_that_another_version_has_stays(self, many: Store) -> None:
         many.keep_versions(Retention(versions=1))
