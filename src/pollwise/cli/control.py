@@ -66,22 +66,23 @@ def add(
 ) -> None:
     """Watch more pages, also while a watch runs. A database that is not there is made.
 
-    Of pages that are watched already, what is told holds from now on.
+    Of pages that are watched already, what is told holds from now on. What a line of the list says
+    goes before the options.
     """
     from pollwise.live.requests import AddPages
     from pollwise.web.url_list import read_url_list
-    from pollwise.web.wishes import wished_page
+    from pollwise.web.wishes import completed, read_wishes, wished_page
 
     wishes = _wishes(weight, cost, at_least, at_most, tags, select, ignore, name, render)
-    pages = [] if file is None else read_url_list(file)
-    named = [replace(wished_page(url, **wishes), listed_in="") for url in urls or []]
-    pages += named
+    wanted = read_wishes(**wishes)  # before the list is read
+    pages = [] if file is None else [completed(page, wanted) for page in read_url_list(file)]
+    pages += [replace(wished_page(url), listed_in="", **wanted) for url in urls or []]
     if not pages:
         if file is not None:
             raise InputError(f"{file} names no page: write one URL on each line")
         raise InputError("no page is named: give URLs, or a list of them with --file")
     each = {page.url: page for page in reversed(pages)}  # of a page named twice, the first counts
-    _require_one_to_name(name, len({page.url for page in named}))
+    _require_one_to_name(name, len(each))
     _ask(db, AddPages(tuple(reversed(each.values()))), make=True, as_json=as_json)
 
 
