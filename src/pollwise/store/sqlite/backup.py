@@ -8,7 +8,7 @@ from pollwise.errors import InputError
 from pollwise.store.sqlite.copying import BESIDE, copy_into
 from pollwise.store.sqlite.database import check_readable
 from pollwise.store.sqlite.failures import reported
-from pollwise.store.sqlite.file_format import connect
+from pollwise.store.sqlite.file_format import connect_to_read
 from pollwise.store.sqlite.lock import FileUse
 
 __all__ = ["copy_database"]
@@ -29,7 +29,7 @@ def copy_database(db: str | os.PathLike[str], file: Path, *, force: bool = False
     try:
         with reported(target):
             _check_target(source, target, force=force)
-        with reported(source), closing(connect(source, "ro")) as connection:
+        with reported(source), closing(connect_to_read(source)) as connection:
             copy_into(connection, source, target)
     finally:
         use.release()
