@@ -44,7 +44,7 @@ class NewPage:
     What is None stays as it was if the page is watched already, and is as in `Page` if it is new.
     An interval of 0 takes back the bound that the page had of its own. Without a `cost` of its own
     a page has the `usual_cost`. `listed_in` is the path of the list that brings the page; it counts
-    only if the page is new, unless it is empty.
+    only if the page is new, unless it is empty. `source` is as in `PageRecord`, until a poll tells.
     """
 
     url: str
@@ -60,6 +60,7 @@ class NewPage:
     render: bool | None = None
     listed_in: str | None = None
     name: str | None = None
+    source: str | None = None
 
 
 def usual_cost(render: bool) -> float:

@@ -10,12 +10,13 @@ SELECT COALESCE(MAX(id) + 1, 0) FROM pages;
 -- Begin to watch a page.
 INSERT INTO pages
     (id, url, scope, weight, cost, longest_interval, shortest_interval, added_at, depth,
-     paused, tags, selected, ignored, rendered, listed_in, name)
+     paused, tags, selected, ignored, rendered, listed_in, name, source)
 VALUES
     (%(id)s, %(url)s, %(scope)s, COALESCE(%(weight)s::float8, 1.0), COALESCE(%(cost)s::float8, 1.0),
      NULLIF(%(longest_interval)s::float8, 0), NULLIF(%(shortest_interval)s::float8, 0), %(added_at)s, %(depth)s,
      COALESCE(%(paused)s::boolean, FALSE), COALESCE(%(tags)s::text, ''), COALESCE(%(selected)s::text, ''), COALESCE(%(ignored)s::text, ''),
-     COALESCE(%(rendered)s::boolean, FALSE), COALESCE(%(listed_in)s::text, ''), COALESCE(%(name)s::text, ''));
+     COALESCE(%(rendered)s::boolean, FALSE), COALESCE(%(listed_in)s::text, ''), COALESCE(%(name)s::text, ''),
+     COALESCE(%(source)s::text, ''));
 
 -- name: update_page
 -- A page that is watched already was added again: what was told last holds. A list does not take
@@ -28,6 +29,7 @@ UPDATE pages SET
     selected = COALESCE(%(selected)s, selected), ignored = COALESCE(%(ignored)s, ignored),
     name = COALESCE(%(name)s, name),
     rendered = COALESCE(%(rendered)s, rendered),
+    source = CASE source WHEN '' THEN COALESCE(%(source)s::text, '') ELSE source END,
     listed_in = CASE WHEN %(listed_in)s::text = '' THEN '' ELSE listed_in END
 WHERE id = %(id)s;
 

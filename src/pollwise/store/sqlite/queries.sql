@@ -9,12 +9,12 @@ SELECT COALESCE(MAX(id) + 1, 0) FROM pages;
 -- Begin to watch a page.
 INSERT INTO pages
     (id, url, scope, weight, cost, longest_interval, shortest_interval, added_at, depth,
-     paused, tags, selected, ignored, rendered, listed_in, name)
+     paused, tags, selected, ignored, rendered, listed_in, name, source)
 VALUES
     (:id, :url, :scope, COALESCE(:weight, 1.0), COALESCE(:cost, 1.0),
      NULLIF(:longest_interval, 0), NULLIF(:shortest_interval, 0), :added_at, :depth,
      COALESCE(:paused, 0), COALESCE(:tags, ''), COALESCE(:selected, ''), COALESCE(:ignored, ''),
-     COALESCE(:rendered, 0), COALESCE(:listed_in, ''), COALESCE(:name, ''));
+     COALESCE(:rendered, 0), COALESCE(:listed_in, ''), COALESCE(:name, ''), COALESCE(:source, ''));
 
 -- name: update_page
 -- A page that is watched already was added again: what was told last holds. A list does not take
@@ -27,6 +27,7 @@ UPDATE pages SET
     selected = COALESCE(:selected, selected), ignored = COALESCE(:ignored, ignored),
     name = COALESCE(:name, name),
     rendered = COALESCE(:rendered, rendered),
+    source = CASE source WHEN '' THEN COALESCE(:source, '') ELSE source END,
     listed_in = CASE :listed_in WHEN '' THEN '' ELSE listed_in END
 WHERE id = :id;
 
