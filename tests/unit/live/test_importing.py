@@ -54,6 +54,14 @@ def test_a_month_of_checks_teaches_the_rates(tmp_path: Path) -> None:
     assert told[0].index > told[1].index > told[2].index
 
 
+def test_past_checks_are_no_copies(tmp_path: Path) -> None:
+    file, db = tmp_path / "backup.zip", tmp_path / "pollwise.db"
+    file.write_bytes(month({"http://a.example/": 24.0}))
+    import_file(file, db, say=print)
+    with Store.open_readonly(db) as store:
+        assert (store.count_without_copy(), list(store.documents())) == (1, [])
+
+
 def test_pages_that_were_polled_keep_what_was_learned_of_them(tmp_path: Path) -> None:
     file, db = tmp_path / "backup.zip", tmp_path / "pollwise.db"
     file.write_bytes(month({"http://a.example/": 24.0}))

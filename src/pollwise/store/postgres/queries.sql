@@ -96,8 +96,8 @@ SELECT COUNT(*), COALESCE(SUM(polls), 0)::bigint, COALESCE(SUM(changes), 0)::big
 FROM pages WHERE removed_at IS NULL;
 
 -- name: count_without_copy
--- The watched pages that no poll has found yet.
-SELECT COUNT(*) FROM pages WHERE removed_at IS NULL AND seen_at IS NULL;
+-- The watched pages of which no poll has brought a copy yet.
+SELECT COUNT(*) FROM pages WHERE removed_at IS NULL AND first_seen_at IS NULL;
 
 -- name: count_poll
 -- Count a late observation of an older poll; the first copy of a page is no change.
@@ -531,12 +531,12 @@ WHERE v.page_id = %(page_id)s ORDER BY v.seen_at;
 SELECT polled_at FROM polls WHERE page_id = %(page_id)s AND identical ORDER BY polled_at;
 
 -- name: documents_after
--- Pages that were seen; without texts, which only collections have.
+-- Pages of which there is a copy; without texts, which only collections have.
 SELECT p.id, p.url, p.title, NULL::bytea, p.relevance, p.depth,
        p.first_seen_at, p.seen_at, p.last_changed_at,
        p.polls, p.changes, p.gone, o.url
 FROM pages AS p LEFT JOIN pages AS o ON o.id = p.duplicate_of
-WHERE p.id > %(after)s AND p.removed_at IS NULL AND p.seen_at IS NOT NULL
+WHERE p.id > %(after)s AND p.removed_at IS NULL AND p.first_seen_at IS NOT NULL
     AND (%(least)s::float8 IS NULL OR p.relevance >= %(least)s)
 ORDER BY p.id LIMIT %(limit)s;
 

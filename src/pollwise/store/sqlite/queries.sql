@@ -89,8 +89,8 @@ SELECT COUNT(*), COALESCE(SUM(polls), 0), COALESCE(SUM(changes), 0),
 FROM pages WHERE removed_at IS NULL;
 
 -- name: count_without_copy
--- The watched pages that no poll has found yet.
-SELECT COUNT(*) FROM pages WHERE removed_at IS NULL AND seen_at IS NULL;
+-- The watched pages of which no poll has brought a copy yet.
+SELECT COUNT(*) FROM pages WHERE removed_at IS NULL AND first_seen_at IS NULL;
 
 -- name: count_poll
 -- Count a late observation of an older poll; the first copy of a page is no change.
@@ -576,13 +576,13 @@ WHERE p.fetch_number > :after AND p.removed_at IS NULL ORDER BY p.fetch_number L
 SELECT page_id, terms FROM documents WHERE page_id > :after ORDER BY page_id LIMIT :limit;
 
 -- name: documents_after
--- Pages that were seen, with their texts.
+-- Pages of which there is a copy, with their texts.
 SELECT p.id, p.url, p.title, d.text, p.relevance, p.depth,
        p.first_seen_at, p.seen_at, p.last_changed_at,
        p.polls, p.changes, p.gone, o.url
 FROM pages AS p LEFT JOIN documents AS d ON d.page_id = p.id
 LEFT JOIN pages AS o ON o.id = p.duplicate_of
-WHERE p.id > :after AND p.removed_at IS NULL AND p.seen_at IS NOT NULL
+WHERE p.id > :after AND p.removed_at IS NULL AND p.first_seen_at IS NOT NULL
     AND (:least IS NULL OR p.relevance >= :least)
 ORDER BY p.id LIMIT :limit;
 
