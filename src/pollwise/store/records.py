@@ -413,7 +413,7 @@ class Document:
     Times are UTC seconds; `first_seen_at` is None if no version was kept. `changes` counts as in
     `PageRecord`. `relevance` is None if the page was not collected, `title` and `text` are None if
     they are not known. `duplicate_of` is a URL. `gone`: the latest poll that did not fail found the
-    page gone.
+    page gone. The last five fields are as in `Page`.
     """
 
     page_id: int
@@ -429,6 +429,11 @@ class Document:
     changes: int
     gone: bool
     duplicate_of: str | None
+    name: str = ""
+    tags: tuple[str, ...] = ()
+    weight: float = 1.0
+    longest_interval: float | None = None
+    shortest_interval: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

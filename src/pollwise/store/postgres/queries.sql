@@ -534,7 +534,8 @@ SELECT polled_at FROM polls WHERE page_id = %(page_id)s AND identical ORDER BY p
 -- Pages of which there is a copy; without texts, which only collections have.
 SELECT p.id, p.url, p.title, NULL::bytea, p.relevance, p.depth,
        p.first_seen_at, p.seen_at, p.last_changed_at,
-       p.polls, p.changes, p.gone, o.url
+       p.polls, p.changes, p.gone, o.url,
+       p.name, p.tags, p.weight, p.longest_interval, p.shortest_interval
 FROM pages AS p LEFT JOIN pages AS o ON o.id = p.duplicate_of
 WHERE p.id > %(after)s AND p.removed_at IS NULL AND p.first_seen_at IS NOT NULL
     AND (%(least)s::float8 IS NULL OR p.relevance >= %(least)s)

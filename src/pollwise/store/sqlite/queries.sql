@@ -579,7 +579,8 @@ SELECT page_id, terms FROM documents WHERE page_id > :after ORDER BY page_id LIM
 -- Pages of which there is a copy, with their texts.
 SELECT p.id, p.url, p.title, d.text, p.relevance, p.depth,
        p.first_seen_at, p.seen_at, p.last_changed_at,
-       p.polls, p.changes, p.gone, o.url
+       p.polls, p.changes, p.gone, o.url,
+       p.name, p.tags, p.weight, p.longest_interval, p.shortest_interval
 FROM pages AS p LEFT JOIN documents AS d ON d.page_id = p.id
 LEFT JOIN pages AS o ON o.id = p.duplicate_of
 WHERE p.id > :after AND p.removed_at IS NULL AND p.first_seen_at IS NOT NULL
