@@ -62,6 +62,7 @@ def test_they_are_documents_too(run):
     ("words", "message"),
     [
         (("changes", "--json", "--atom"), "--json and --atom are two formats: give one of them"),
+        (("changes", "--since", "2999-01-01"), "--since 2999-01-01 is in the future: give an earl"),
         (("changes", "--since", "often"), "since 'often': expected an age such as 30m"),
         (("changes", "--db", "none.db"), "none.db does not exist"),
         (("history", "http://b.example/"), "http://b.example/ was never watched in pollwise.db"),
