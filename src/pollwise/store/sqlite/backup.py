@@ -4,6 +4,7 @@ import os
 from contextlib import closing
 from pathlib import Path
 
+from pollwise.checks import require_no_link
 from pollwise.errors import InputError
 from pollwise.store.sqlite.copying import BESIDE, copy_into
 from pollwise.store.sqlite.database import check_readable
@@ -41,9 +42,7 @@ def _check_target(source: Path, target: Path, *, force: bool) -> None:
         raise InputError(f"{target}: there is no folder {target.parent}: make it, or name another")
     if target.exists() and target.samefile(source):
         raise InputError(f"{source} is the database itself: name another file")
-    if target.is_symlink():
-        leads_to = os.path.realpath(target)
-        raise InputError(f"{target} is a link to {leads_to}: name that file, or remove the link")
+    require_no_link(target)
     for suffix in BESIDE:
         database = Path(str(target).removesuffix(suffix))
         if database != target and database.is_file():
