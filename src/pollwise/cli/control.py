@@ -151,9 +151,11 @@ def budget(
     ] = None,
     shares: SharesOption = None,
     db: Db = DB,
+    as_json: Json = False,
 ) -> None:
     """Show the budget, or change it for good, also while a watch runs."""
     from pollwise.console.streams import stdout
+    from pollwise.insight.present_settings import present_settings
     from pollwise.live.control import unused_shares
     from pollwise.live.requests import ChangeSettings
     from pollwise.scheduler.budgets import parse_budget, parse_shares
@@ -161,26 +163,26 @@ def budget(
     from pollwise.store import Store, split_database
 
     split = split_database(db)
-    if text is not None or shares:
+    is_changed = text is not None or bool(shares)
+    if is_changed:
         if text is not None:
             parse_budget(text)
         told = listed(shares)
         parse_shares(told or ())
         _ask(db, ChangeSettings(text, told), make=True)
-        if split is not None:
-            return
+    if split is None:
         with Store.open_readonly(db) as store:
-            for line in unused_shares(store):
-                notify(line)
-        return
-    if split is not None:
-        stdout().print(split.shared()[0])
-        return
-    with Store.open_readonly(db) as store:
-        settings = latest_settings(store) or WatchSettings()
-    parts = settings.shares if isinstance(settings, WatchSettings) else ()
-    for line in (settings.budget, *parts):
-        stdout().print(line)
+            settings = latest_settings(store) or WatchSettings()
+            for unused in unused_shares(store) if is_changed else ():
+                notify(unused)
+        present = present_settings(db, settings)
+    else:
+        present = replace(present_settings(db, None), budget=split.shared()[0])
+    if as_json:
+        print_json(present)
+    elif not is_changed:
+        for line in (present.budget, *present.shares):
+            stdout().print(line)
 
 
 def list_pages(

@@ -108,6 +108,24 @@ def test_the_budget_of_a_collection_is_told(run, tmp_path):
     with Store.open(path) as store:
         store.start_run(0.0, settings.recorded(), None)
     assert run("budget", "--db", str(path)).out == "7/second\n"
+    told = json.loads(run("budget", "--db", str(path), "--json").out)
+    assert (told["collection"], told["budget"], told["shares"]) == (True, "7/second", [])
+
+
+@pytest.mark.usefixtures("db")
+def test_the_budget_as_a_document(run):
+    told = json.loads(run("budget", "7/hour", "--share", "x=30%", "--json").out)
+    assert (told["budget"], told["shares"]) == ("7/hour", ["x=30%"])
+    assert json.loads(run("budget", "--json").out) == told
+
+
+@pytest.mark.usefixtures("db")
+def test_the_name_of_a_page_is_explained(run):
+    run("budget", "1/hour")
+    assert "name" not in run("explain", A).out
+    run("set", A, "--name", "Town hall")
+    assert "Town hall" in run("explain", A).out
+    assert json.loads(run("explain", A, "--json").out)["name"] == "Town hall"
 
 
 def test_a_database_of_an_earlier_version_is_converted_to_remove_a_page(run, db, monkeypatch):
