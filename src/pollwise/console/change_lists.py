@@ -87,7 +87,9 @@ def print_diff(answer: VersionDiff) -> None:
             else:
                 for kind in (Edit.REMOVED, Edit.ADDED):
                     _print(console, _SIGNS[kind] + _side(block, kind), _STYLES[kind])
-    if not answer.hunks:
+    if answer.before.version == answer.after.version:
+        stderr().print(f"both are version {answer.after.version}")
+    elif not answer.hunks:
         stderr().print("what counts of them is the same, or is no text", soft_wrap=True)
     if answer.gone_at is not None:
         stderr().print(

@@ -58,6 +58,12 @@ def test_they_are_documents_too(run):
 
 
 @pytest.mark.usefixtures("db")
+def test_a_version_is_not_compared_with_itself_in_silence(run):
+    status, out, err = run("diff", URL, 1, 1)
+    assert (status, out.count("version 1"), err) == (0, 2, "both are version 1\n")
+
+
+@pytest.mark.usefixtures("db")
 @pytest.mark.parametrize(
     ("words", "message"),
     [

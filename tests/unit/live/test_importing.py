@@ -58,7 +58,9 @@ def test_a_month_of_checks_teaches_the_rates(tmp_path: Path) -> None:
 def test_past_checks_are_no_copies(tmp_path: Path) -> None:
     file, db = tmp_path / "backup.zip", tmp_path / "pollwise.db"
     file.write_bytes(month({"http://a.example/": 24.0}))
-    import_file(file, db, say=print)
+    said: list[str] = []
+    import_file(file, db, say=said.append)
+    assert said[-1].endswith(" checks of 1 page")
     with Store.open_readonly(db) as store:
         assert (store.count_without_copy(), list(store.documents())) == (1, [])
 
