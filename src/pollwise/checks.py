@@ -28,6 +28,7 @@ __all__ = [
     "require_choice",
     "require_drawable",
     "require_generator",
+    "require_no_link",
     "require_object",
     "require_positive",
     "require_share",
@@ -107,6 +108,13 @@ def shown_text(text: str) -> str:
     """A text on one line, shortened if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_SHOWN else f"{line[:_LONGEST_SHOWN]}..."
+
+
+def require_no_link(path: Path) -> None:
+    """`InputError` if a file to be written is a symbolic link: what it leads to was not named."""
+    if path.is_symlink():
+        leads_to = os.path.realpath(path)
+        raise InputError(f"{path} is a link to {leads_to}: name that file, or remove the link")
 
 
 def require_object(name: str, value: object, kind: type | UnionType, demand: str) -> None:

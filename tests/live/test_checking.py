@@ -197,6 +197,32 @@ async def test_a_check_ends_if_the_watch_answers_no_more(site, tmp_path, monkeyp
     never.set()
 
 
+async def test_check_logs_in_as_it_is_told(site, tmp_path, monkeypatch):
+    """By a netrc file, headers and cookies, also of a database whose watch does not."""
+    seen = []
+
+    async def answer(request: web.Request) -> web.Response:
+        names = ("Authorization", "X-Key", "Cookie")
+        seen.append([request.headers.get(name) for name in names])
+        return web.Response(text="News", content_type="text/plain")
+
+    site.answers["/"] = answer
+    netrc, headers, cookies = (tmp_path / name for name in ("netrc", "headers", "cookies"))
+    netrc.write_text("machine 127.0.0.1 login me password geheim\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    headers.write_text(f"{site.host}: X-Key: k\n")
+    cookies.write_text("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tc\t1\n")
+    db = tmp_path / "pollwise.db"
+    with Store.open(db) as store:
+        store.add_pages([NewPage(site.url("/"), site.host)], now=0.0)
+    told = {"netrc": True, "header_file": str(headers), "cookie_file": str(cookies)}
+    for place in (None, db):
+        await asyncio.to_thread(check_page, site.url("/"), place, fetch_settings=told)
+        await check(site.url("/"), place)
+    with_all, without = ["Basic bWU6Z2VoZWlt", "k", "c=1"], [None, None, None]
+    assert [seen[n] for n in range(0, len(seen), 2)] == [with_all, without] * 2
+
+
 async def test_check_leaves_a_host_alone_as_its_watch_would(site, tmp_path, monkeypatch):
     monkeypatch.setattr(control, "_PATIENCE", 0.2)
     serve(site)

@@ -120,6 +120,7 @@ async def test_what_cannot_be_served_is_refused_in_one_line(tmp_path, collection
             assert status == 2, words
             assert line in err, words
             assert err.count("\n") <= 2, err
+            assert "--no-polling" not in words or "open http" not in err
     assert not (tmp_path / "pollwise.db").exists()
 
 

@@ -21,7 +21,7 @@ from aiohttp import web
 import pollwise
 from pollwise.notify import sending
 from pollwise.notify.delivery import trial_notice
-from pollwise.notify.receivers import name_of, read_receiver, receiver_of
+from pollwise.notify.receivers import Channel, Receiver, name_of, read_receiver, receiver_of
 from pollwise.notify.sending import NotSentError, send
 from pollwise.store import Store
 from pollwise.testing.webserver import MisbehavingServer
@@ -150,6 +150,23 @@ async def test_mail_that_is_refused_is_told_without_what_the_server_said():
         receiver = receiver_of(f"smtp://127.0.0.1:{port}/?to=me@a.example")
         with pytest.raises(NotSentError, match=r"^the mail server answered 550$"):
             await asyncio.to_thread(send, receiver, NOTICE)
+
+
+async def test_a_mail_server_without_a_login_is_told_in_words():
+    async with mail_server() as (port, mails):
+        target = f"smtp://me:hidden@127.0.0.1:{port}/?to=me@a.example"
+        told = r"^the mail server takes no login: leave user and password out of the URL$"
+        with pytest.raises(NotSentError, match=told):
+            await asyncio.to_thread(send, Receiver("n", Channel.MAIL, target), NOTICE)
+    assert not mails
+
+
+async def test_what_a_service_answers_to_apprise_is_told(hook):
+    pytest.importorskip("apprise")
+    hook.answers.append(web.Response(status=403))
+    receiver = Receiver("n", Channel.APPRISE, hook.url.replace("http:", "json:"))
+    with pytest.raises(NotSentError, match=r"^the service answered with the status 403, as Appr"):
+        await asyncio.to_thread(send, receiver, NOTICE)
 
 
 async def test_a_recipient_who_is_refused_is_a_failure():

@@ -45,7 +45,10 @@ def changes(
         )
     now = time.time()
     since = since or ("1970-01-01" if unread else "1d")
-    answer = read_changes(db, since=since_of(since, now), tag=tag, limit=limit, unread=unread)
+    begin = since_of(since, now)
+    if begin > now:
+        raise InputError(f"--since {since} is in the future: give an earlier time, or an age")
+    answer = read_changes(db, since=begin, tag=tag, limit=limit, unread=unread)
     if as_json:
         print_json(answer)
     elif as_atom:
@@ -54,7 +57,7 @@ def changes(
 
         stdout().out(atom_feed(answer.id, answer.changes, now).decode(), end="")
     else:
-        print_changes(answer)
+        print_changes(answer, now)
     if mark_read and (listed := tuple(one.seq for one in answer.changes if not one.read)):
         from pollwise.live.control import ask
         from pollwise.live.requests import MarkRead, described

@@ -30,6 +30,9 @@ from pollwise.cli.options import (
     fetching_told,
 )
 from pollwise.console.interrupts import end_on_interrupt
+from pollwise.errors import InputError
+
+_STDOUT = Path("-")
 
 
 def collect(
@@ -189,7 +192,10 @@ def search(
 
 def export(
     file: Annotated[
-        Path, typer.Argument(help="Such as pages.jsonl, .opml (feeds alone), .parquet or .warc.gz.")
+        Path,
+        typer.Argument(
+            help="Such as pages.jsonl, .opml (feeds alone), .parquet or .warc.gz; -: stdout."
+        ),
     ],
     format_name: Annotated[
         str | None,
@@ -207,26 +213,26 @@ def export(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
 ) -> None:
-    """Write the pages that were seen into a file for other programs."""
+    """Write the pages of which there is a copy into a file for other programs."""
+    import sys
     import time
+    from functools import partial
 
     from pollwise.console.streams import stderr
-    from pollwise.export import export_collection
-    from pollwise.store import Store
+    from pollwise.export import count_left_out, export_collection, export_into
 
-    count = export_collection(
-        db,
-        file,
-        now=time.time(),
-        format_name=format_name,
-        min_relevance=min_relevance,
-        bodies=bodies,
-        force=force,
-    )
-    with Store.open_readonly(db) as store:
-        left_out = store.count_without_copy() if min_relevance is None else 0
+    if file != _STDOUT:
+        export = partial(export_collection, path=file, format_name=format_name, force=force)
+    elif format_name is None:
+        raise InputError("- is the standard output: say by --format what to write there")
+    else:
+        export = partial(export_into, file=sys.stdout.buffer, format_name=format_name)
+    count = export(db, now=time.time(), min_relevance=min_relevance, bodies=bodies)
+    sys.stdout.flush()
+    left_out = count_left_out(db, file, format_name) if min_relevance is None else 0
     more = f"; left out, as there is no copy yet: {left_out:,d}" if left_out else ""
-    stderr().print(f"pages written to {file}: {count:,d}{more}", soft_wrap=True)
+    where = "" if file == _STDOUT else f" to {file}"
+    stderr().print(f"pages written{where}: {count:,d}{more}", soft_wrap=True)
 
 
 def backup(

@@ -66,22 +66,23 @@ def add(
 ) -> None:
     """Watch more pages, also while a watch runs. A database that is not there is made.
 
-    Of pages that are watched already, what is told holds from now on.
+    Of pages that are watched already, what is told holds from now on. What a line of the list says
+    goes before the options.
     """
     from pollwise.live.requests import AddPages
     from pollwise.web.url_list import read_url_list
-    from pollwise.web.wishes import wished_page
+    from pollwise.web.wishes import completed, read_wishes, wished_page
 
     wishes = _wishes(weight, cost, at_least, at_most, tags, select, ignore, name, render)
-    pages = [] if file is None else read_url_list(file)
-    named = [replace(wished_page(url, **wishes), listed_in="") for url in urls or []]
-    pages += named
+    wanted = read_wishes(**wishes)  # before the list is read
+    pages = [] if file is None else [completed(page, wanted) for page in read_url_list(file)]
+    pages += [replace(wished_page(url), listed_in="", **wanted) for url in urls or []]
     if not pages:
         if file is not None:
             raise InputError(f"{file} names no page: write one URL on each line")
         raise InputError("no page is named: give URLs, or a list of them with --file")
     each = {page.url: page for page in reversed(pages)}  # of a page named twice, the first counts
-    _require_one_to_name(name, len({page.url for page in named}))
+    _require_one_to_name(name, len(each))
     _ask(db, AddPages(tuple(reversed(each.values()))), make=True, as_json=as_json)
 
 
@@ -150,9 +151,11 @@ def budget(
     ] = None,
     shares: SharesOption = None,
     db: Db = DB,
+    as_json: Json = False,
 ) -> None:
     """Show the budget, or change it for good, also while a watch runs."""
     from pollwise.console.streams import stdout
+    from pollwise.insight.present_settings import present_settings
     from pollwise.live.control import unused_shares
     from pollwise.live.requests import ChangeSettings
     from pollwise.scheduler.budgets import parse_budget, parse_shares
@@ -160,26 +163,26 @@ def budget(
     from pollwise.store import Store, split_database
 
     split = split_database(db)
-    if text is not None or shares:
+    is_changed = text is not None or bool(shares)
+    if is_changed:
         if text is not None:
             parse_budget(text)
         told = listed(shares)
         parse_shares(told or ())
         _ask(db, ChangeSettings(text, told), make=True)
-        if split is not None:
-            return
+    if split is None:
         with Store.open_readonly(db) as store:
-            for line in unused_shares(store):
-                notify(line)
-        return
-    if split is not None:
-        stdout().print(split.shared()[0])
-        return
-    with Store.open_readonly(db) as store:
-        settings = latest_settings(store) or WatchSettings()
-    parts = settings.shares if isinstance(settings, WatchSettings) else ()
-    for line in (settings.budget, *parts):
-        stdout().print(line)
+            settings = latest_settings(store) or WatchSettings()
+            for unused in unused_shares(store) if is_changed else ():
+                notify(unused)
+        present = present_settings(db, settings)
+    else:
+        present = replace(present_settings(db, None), budget=split.shared()[0])
+    if as_json:
+        print_json(present)
+    elif not is_changed:
+        for line in (present.budget, *present.shares):
+            stdout().print(line)
 
 
 def list_pages(

@@ -281,18 +281,18 @@ def objective_told(objective: ObjectiveName | None, half_life: float | None) -> 
 
 def fetching_told(
     *,
-    crawl_delay: float | None,
-    user_agent: str | None,
-    headers: Sequence[str] | None,
-    header_file: str | None,
-    cookie_file: str | None,
-    netrc: bool | None,
-    proxy: str | None,
-    timeout: float | None,
-    max_size: float | None,
-    politeness: PolitenessName | None,
-    groups: Sequence[str] | None,
-    host_limits: Sequence[str] | None,
+    crawl_delay: float | None = None,
+    user_agent: str | None = None,
+    headers: Sequence[str] | None = None,
+    header_file: str | None = None,
+    cookie_file: str | None = None,
+    netrc: bool | None = None,
+    proxy: str | None = None,
+    timeout: float | None = None,
+    max_size: float | None = None,
+    politeness: PolitenessName | None = None,
+    groups: Sequence[str] | None = None,
+    host_limits: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """The fields of `FetchSettings` that were given; paths hold wherever the next run begins."""
     told = {

@@ -365,6 +365,9 @@ def check(
     ] = None,
     render: RenderOption = None,
     allow_private: AllowPrivateOption = None,
+    header_file: HeaderFileOption = None,
+    cookie_file: CookieFileOption = None,
+    netrc: NetrcOption = None,
     as_json: Json = False,
 ) -> None:
     """What a poll sees of a page, and what of it is noise; fetches it two or three times.
@@ -382,6 +385,7 @@ def check(
         ignore=ignore or (),
         render=render,
         allow_private=bool(allow_private),
+        fetch_settings=fetching_told(header_file=header_file, cookie_file=cookie_file, netrc=netrc),
         say=notify,
     )
     if as_json:

@@ -27,10 +27,11 @@ _SIGNS = {Edit.SAME: " ", Edit.REMOVED: "-", Edit.ADDED: "+"}
 _STYLES = {Edit.SAME: "", Edit.REMOVED: "red", Edit.ADDED: "green"}
 _STRUCK = {Edit.SAME: "", Edit.REMOVED: "red strike", Edit.ADDED: "green"}
 """Of words within a line."""
+_FURTHER = 4 * 7 * 86_400.0
 
 
-def print_changes(answer: Changes) -> None:
-    """The answer of `pollwise changes`: the newest change last."""
+def print_changes(answer: Changes, now: float) -> None:
+    """The answer of `pollwise changes` at this time (UTC seconds): the newest change last."""
     console, notes = stdout(), stderr()
     if answer.left_out:
         notes.print(
@@ -41,10 +42,8 @@ def print_changes(answer: Changes) -> None:
         found = Difference(change.called, change.removed, change.added, change.items)
         print_change(console, change.seen_at, change.url, found, _changed(change))
     if not answer.changes:
-        notes.print(
-            f"no changes since {moment(answer.since)} (UTC): --since 4w looks further back",
-            soft_wrap=True,
-        )
+        more = ": --since 4w looks further back" if answer.since > now - _FURTHER else ""
+        notes.print(f"no changes since {moment(answer.since)} (UTC){more}", soft_wrap=True)
 
 
 def print_history(answer: History) -> None:
@@ -88,7 +87,9 @@ def print_diff(answer: VersionDiff) -> None:
             else:
                 for kind in (Edit.REMOVED, Edit.ADDED):
                     _print(console, _SIGNS[kind] + _side(block, kind), _STYLES[kind])
-    if not answer.hunks:
+    if answer.before.version == answer.after.version:
+        stderr().print(f"both are version {answer.after.version}")
+    elif not answer.hunks:
         stderr().print("what counts of them is the same, or is no text", soft_wrap=True)
     if answer.gone_at is not None:
         stderr().print(

@@ -75,6 +75,7 @@ def _value(page: CollectedExplanation) -> list[tuple[str, str]]:
 
 def _print_watched(page: Explanation) -> None:
     rows = [
+        *([("name", page.name)] if page.name else []),
         *_polls(page),
         ("change rate", _rate(page)),
         ("learned from", sources_told(page.learned_from)),

@@ -78,6 +78,7 @@ class Answering:
                 await answer(self._terms, self._listener, stop)
                 manager.stopping()
 
+        Store.open_readonly(self._terms.db).close()  # before anybody is told to come
         self._say(self._where)
         gc.enable()
         if not has_terminal():

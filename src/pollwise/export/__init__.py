@@ -1,5 +1,10 @@
 """The pages of a database as one file for other programs: JSON lines, OPML, Parquet or WARC."""
 
-from pollwise.export.collection import FORMATS, export_collection
+from pollwise.export.collection import (
+    FORMATS,
+    count_left_out,
+    export_collection,
+    export_into,
+)
 
-__all__ = ["FORMATS", "export_collection"]
+__all__ = ["FORMATS", "count_left_out", "export_collection", "export_into"]

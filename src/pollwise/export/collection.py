@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+from pollwise.checks import require_no_link
 from pollwise.errors import InputError
 from pollwise.export.draft import draft
 from pollwise.export.jsonl import write_jsonl
@@ -14,7 +15,7 @@ from pollwise.export.warc import write_warc
 from pollwise.extras import require_extra
 from pollwise.store import Place, Store
 
-__all__ = ["FORMATS", "export_collection"]
+__all__ = ["FORMATS", "count_left_out", "export_collection", "export_into"]
 
 _Writer = Callable[[BinaryIO, Store, float | None], int]
 
@@ -39,25 +40,50 @@ def export_collection(
     bodies: bool = False,
     force: bool = False,
 ) -> int:
-    """Write the pages of a database that were seen into a file; the number of pages.
+    """Write the pages of a database of which there is a copy into a file; the number of pages.
 
     `now` is the time of the export, in UTC seconds since 1970. With `min_relevance` (0 to 1), only
     pages at least that relevant. OPML has only feeds. With `bodies`, JSON lines and Parquet also
     have the body of the latest version of each page. Without `format_name`, the file's name gives
     the format: .jsonl, .opml, .parquet or .warc.gz. The file shows one state of the database; a
     writer may be at work meanwhile. It is written as a whole or not at all. `InputError` if there
-    is a file already (unless `force`), it cannot be written, a library is missing, or the format
-    has no place for `bodies`; `StoreError` if the database cannot be read.
+    is a file already (unless `force`) or a symbolic link, it cannot be written, a library is
+    missing, or the format has no place for `bodies`; `StoreError` if the database cannot be read.
     """
-    name = format_name or _format_of(path)
-    write = _writer(name, now, bodies=bodies)
-    if min_relevance is not None and not 0 <= min_relevance <= 1:
-        raise InputError(f"the least relevance is {min_relevance}; expected a number from 0 to 1")
+    write = _writer(format_name or _format_of(path), now, bodies=bodies)
+    _check_relevance(min_relevance)
+    require_no_link(path)
     if path.exists() and not (force and path.is_file()):
         mend = "--force replaces it" if path.is_file() else "it is no regular file"
         raise InputError(f"{path} exists already: give another name ({mend})")
     with Store.open_readonly(db) as store, store.snapshot(), draft(path) as file:
         return write(file, store, min_relevance)
+
+
+def export_into(
+    db: Place,
+    file: BinaryIO,
+    *,
+    now: float,
+    format_name: str,
+    min_relevance: float | None = None,
+    bodies: bool = False,
+) -> int:
+    """The same into a file that is open, such as a pipe, which may get a part before an error."""
+    if format_name == "parquet":
+        raise InputError("Parquet is written into a file only: name one, or choose jsonl")
+    write = _writer(format_name, now, bodies=bodies)
+    _check_relevance(min_relevance)
+    with Store.open_readonly(db) as store, store.snapshot():
+        return write(file, store, min_relevance)
+
+
+def count_left_out(db: Place, path: Path, format_name: str | None = None) -> int:
+    """How many pages such an export leaves out because there is no copy of them yet."""
+    with Store.open_readonly(db) as store:
+        if (format_name or _format_of(path)) != "opml":
+            return store.count_without_copy()
+        return sum(record.first_seen_at is None and not record.source for record in store.pages())
 
 
 def _writer(name: str, now: float, *, bodies: bool) -> _Writer:
@@ -75,6 +101,11 @@ def _writer(name: str, now: float, *, bodies: bool) -> _Writer:
         "warc": partial(write_warc, now=now),
     }
     return writers[name]
+
+
+def _check_relevance(least: float | None) -> None:
+    if least is not None and not 0 <= least <= 1:
+        raise InputError(f"the least relevance is {least}; expected a number from 0 to 1")
 
 
 def _format_of(path: Path) -> str:

@@ -15,7 +15,8 @@ def write_opml(file: BinaryIO, store: StoreReader, min_relevance: float | None) 
     """Write the feeds of a store, with their tags as categories; how many there are.
 
     A name that somebody gave goes before the title of the feed. Pages count as feeds by their
-    latest copies. With `min_relevance`, as for `export_collection`.
+    latest copies, or without any if an OPML file brought them. With `min_relevance`, as for
+    `export_collection`.
     """
     root = ElementTree.Element("opml", version="2.0")
     ElementTree.SubElement(ElementTree.SubElement(root, "head"), "title").text = "Watched feeds"

@@ -37,6 +37,11 @@ def write_parquet(
         "changes": pa.int64(),
         "gone": pa.bool_(),
         "duplicate_of": pa.string(),
+        "name": pa.string(),
+        "tags": pa.list_(pa.string()),
+        "weight": pa.float64(),
+        "longest_interval": pa.float64(),
+        "shortest_interval": pa.float64(),
     }
     if bodies:
         types |= {"content_type": pa.string(), "body": pa.binary()}

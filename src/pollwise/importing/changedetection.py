@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from pollwise.checks import is_finite, read_json
 from pollwise.errors import InputError
-from pollwise.importing.imported import Imported, page_of, tag_of
+from pollwise.importing.imported import Imported, page_of, tag_of, without_filters
 from pollwise.store.records import NewPage
 from pollwise.types import Observation, Outcome
 
@@ -134,13 +134,16 @@ def _page(watch: Mapping[str, Any], tags: Mapping[str, str], left_out: list[str]
     url = url.strip().removeprefix("source:")
     select: list[str] = []
     ignore: list[str] = []
+    dropped: list[str] = []
     for text in _texts(watch.get("include_filters")):
         if text.startswith("jq"):
-            left_out.append(f"{url}: {text!r} has no counterpart: all of the page counts")
+            dropped.append(repr(text))
         else:
             select.append(_selector(text))
     ignore += [_selector(text) for text in _texts(watch.get("subtractive_selectors"))]
     ignore += [_pattern(text) for text in _texts(watch.get("ignore_text"))]
+    if dropped:
+        left_out.append(without_filters(url, dropped, select, ignore))
     for key in ("trigger_text", "extract_text", "browser_steps", "headers", "notification_urls"):
         if watch.get(key):
             left_out.append(f"{url}: without {key}")

@@ -9,7 +9,7 @@ from pollwise.texts import printable
 from pollwise.types import Observation
 from pollwise.web.wishes import LONGEST_NAME, wished_page
 
-__all__ = ["Imported", "page_of", "tag_of"]
+__all__ = ["Imported", "page_of", "tag_of", "without_filters"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,22 @@ def page_of(
         paused=paused or None,
         name=called if called not in ("", url) else None,
     )
+
+
+def without_filters(
+    url: str, filters: Sequence[str], select: Sequence[str], ignore: Sequence[str]
+) -> str:
+    """A line on filters that have no counterpart, with what counts of the page instead.
+
+    >>> without_filters("http://a/", ["jq"], [], [])
+    'http://a/: the filter jq has no counterpart: all of the page counts'
+    >>> without_filters("http://a/", ["jq", "sed"], ["main", "h1"], ["nav"])
+    'http://a/: the filters jq, sed have no counterpart: what counts is main, h1 without nav'
+    """
+    them = f"filter {filters[0]} has" if len(filters) == 1 else f"filters {', '.join(filters)} have"
+    counts = f"what counts is {', '.join(select)}" if select else "all of the page counts"
+    rest = f" without {', '.join(ignore)}" if ignore else ""
+    return f"{url}: the {them} no counterpart: {counts}{rest}"
 
 
 def tag_of(name: str) -> str:

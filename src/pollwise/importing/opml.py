@@ -1,5 +1,6 @@
 """Feeds from an OPML file (http://opml.org/spec2.opml), as feed readers export them."""
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 from pollwise.errors import InputError
@@ -36,7 +37,8 @@ def read_opml(data: bytes) -> Imported:
             address = element.get("xmlUrl") or element.get("xmlurl")
             if address:
                 try:
-                    pages.append(page_of(address, tags=_tags(tags, element), name=name))
+                    page = page_of(address, tags=_tags(tags, element), name=name)
+                    pages.append(replace(page, source="feed"))
                 except InputError as error:
                     left_out.append(str(error))
             elif not len(element):

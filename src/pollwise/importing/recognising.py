@@ -7,7 +7,7 @@ from pollwise.importing.changedetection import read_changedetection
 from pollwise.importing.imported import Imported, page_of
 from pollwise.importing.opml import read_opml
 from pollwise.importing.urlwatch import read_urlwatch
-from pollwise.web.sitemaps import parse_sitemap
+from pollwise.web.sitemaps import UnusableEntries, parse_sitemap
 
 __all__ = ["read_file"]
 
@@ -55,7 +55,11 @@ def _read(path: Path, data: bytes) -> Imported:
 
 
 def _read_sitemap(data: bytes) -> Imported:
-    entries = parse_sitemap(data)
+    unusable = UnusableEntries()
+    entries = parse_sitemap(data, unusable=unusable)
+    told = f"entries that cannot be used: {unusable.count:,} (the first: {unusable.why})"
     if not entries:
-        raise InputError("a sitemap without entries, or one that cannot be read")
-    return Imported("sitemap", tuple(page_of(entry.url) for entry in entries))
+        why = told if unusable.count else "a sitemap without entries, or one that cannot be read"
+        raise InputError(why)
+    left_out = (told,) if unusable.count else ()
+    return Imported("sitemap", tuple(page_of(entry.url) for entry in entries), left_out)

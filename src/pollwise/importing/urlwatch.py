@@ -6,7 +6,7 @@ from typing import Any
 
 from pollwise.errors import InputError
 from pollwise.extras import require_extra
-from pollwise.importing.imported import Imported, page_of, tag_of
+from pollwise.importing.imported import Imported, page_of, tag_of, without_filters
 from pollwise.store.records import NewPage
 from pollwise.texts import one_line
 
@@ -70,6 +70,7 @@ def _page(job: object, left_out: list[str]) -> NewPage:
         raise InputError(f"{name} cannot be polled ({kind})" if name else f"a job with {kind}")
     select: list[str] = []
     ignore: list[str] = []
+    dropped: list[str] = []
     for name, value in _filters(job.get("filter", ())):
         if name in _OF_TEXT:
             continue
@@ -77,7 +78,9 @@ def _page(job: object, left_out: list[str]) -> NewPage:
             select += _selectors(name, value)
             ignore += _ignored(name, value)
         except KeyError:
-            left_out.append(f"{url}: the filter {name} has no counterpart: all of the page counts")
+            dropped.append(name)
+    if dropped:
+        left_out.append(without_filters(url, dropped, select, ignore))
     if others := sorted(_text(key) for key in job.keys() - _TAKEN_OVER):
         left_out.append(f"{url}: without {', '.join(others)}")
     tags = job.get("tags") or ()

@@ -92,10 +92,12 @@ class Explanation:
     quiet hours. `signal` is the probability that the page has changed as somebody said at
     `signalled_at` (None: nobody did since its copy was made). `share_of` is the tag whose share of
     the budget it has, None: that of all pages without such a tag. A page that is `paused` is not
-    polled: `next_poll_at` is None then. `tags`, `select`, `ignore` and `render`: see `Page`.
+    polled: `next_poll_at` is None then. `name`, `tags`, `select`, `ignore` and `render`: see
+    `Page`.
     """
 
     url: str
+    name: str
     objective: str
     weight: float
     cost: float
@@ -177,6 +179,7 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
     chance = float(known.policy.chances([page.id], now)[0])
     return Explanation(
         url=page.url,
+        name=page.name,
         objective=known.settings.objective,
         weight=page.weight,
         cost=page.cost,

@@ -3,10 +3,10 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NoReturn
+from typing import Any, NoReturn
 from urllib.parse import urljoin
 
 from pollwise.errors import InputError, PostponedError, StateError, StoreInUseError
@@ -109,6 +109,7 @@ def check_page(
     ignore: Sequence[str] = (),
     render: bool | None = None,
     allow_private: bool = False,
+    fetch_settings: Mapping[str, Any] = {},
     say: Callable[[str], None] = print,
 ) -> PageCheck:
     """Fetch a page two or three times, as a poll would, and tell what it says; keep nothing.
@@ -116,7 +117,8 @@ def check_page(
     With a database, as its watch fetches, by the masks and against the latest copy that it has of
     the page; `InputError` if it does not watch it. `select` and `ignore` are as in `Page`; if both
     are empty they are those of the database. `render`: whether the page is rendered; None: as in
-    the database, or not. `InputError` if they cannot be read.
+    the database, or not. `fetch_settings` are fields of `FetchSettings` that hold before those of
+    the database. `InputError` if they cannot be read.
 
     Two that ask a host know nothing of each other's pace. So a watch of the database that runs is
     asked to begin no poll of this host meanwhile, and if none runs, none can begin. `StoreError`
@@ -129,7 +131,7 @@ def check_page(
         require_browser()
     told = Parts(tuple(select), tuple(ignore))
     if db is None:
-        known = _Known(parts=told, render=bool(render))
+        known = _Known(parts=told, render=bool(render), settings=WatchSettings(**fetch_settings))
         return asyncio.run(_check(address, known, allow_private))
     is_beside = False
     try:
@@ -138,6 +140,7 @@ def check_page(
         opened, is_beside = Store.open_readonly(db), True
     with opened as store:
         known = _known(store, address)
+        known = replace(known, settings=replace(known.settings, **fetch_settings))
         if render is not None and render != known.render:  # its copy says nothing of this one
             known = replace(known, render=render, memory=PageMemory())
         if told != WHOLE:

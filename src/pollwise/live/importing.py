@@ -9,6 +9,7 @@ from pollwise.errors import InputError, StoreInUseError
 from pollwise.importing.imported import Imported
 from pollwise.importing.recognising import read_file
 from pollwise.insight.learned import learned_by
+from pollwise.insight.words import count
 from pollwise.live.control import ask, require_watch, watch_settings
 from pollwise.live.opening import opened
 from pollwise.live.requests import AddPages
@@ -78,7 +79,7 @@ def _imported(
     history = _history(read, pages, {url for url, made in polls.items() if made}, now)
     checks = sum(map(len, history.values()))
     if history:
-        say(f"learning from {checks:,d} checks of {len(history):,d} pages")
+        say(f"learning from {count(checks, 'check')} of {count(len(history), 'page')}")
         _teach(store, history)
     new = len(pages.keys() - polls.keys())
     return ImportReport(read.origin, len(pages), new, checks, len(history), read.left_out)

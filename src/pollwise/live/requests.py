@@ -464,6 +464,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "render": _flag,
     "listed_in": _text,
     "name": _text,
+    "source": _text,
 }
 """Reads the fields of a page; anything may have been written into the database."""
 

@@ -84,8 +84,15 @@ def mail(mailbox: Mailbox, notice: Notice, timeout: float) -> None:
             if server.has_extn("starttls"):
                 server.starttls(context=context)
             elif mailbox.user and mailbox.host not in _HERE:
-                raise smtplib.SMTPException("the server has no TLS, which the password needs")
+                raise smtplib.SMTPNotSupportedError(
+                    "the mail server has no TLS, which the password needs"
+                )
         if mailbox.user:
-            server.login(mailbox.user, mailbox.password or "")
+            try:
+                server.login(mailbox.user, mailbox.password or "")
+            except smtplib.SMTPNotSupportedError as error:
+                raise smtplib.SMTPNotSupportedError(
+                    "the mail server takes no login: leave user and password out of the URL"
+                ) from error
         if refused := server.send_message(message):
             raise smtplib.SMTPRecipientsRefused(refused)

@@ -116,7 +116,7 @@ def _send_by_apprise(receiver: Receiver, notice: Notice) -> None:
     from pollwise.notify.apprise_targets import send_by_apprise
 
     if failure := send_by_apprise(receiver.target, notice, _PATIENCE):
-        raise NotSentError(f"Apprise: {failure}")
+        raise NotSentError(f"{failure}, as Apprise tells")
 
 
 _SENDERS = {
@@ -135,10 +135,24 @@ def _why(error: Exception, receiver: Receiver) -> str:
         return f"the mail server answered {reason.smtp_code}"
     if isinstance(reason, smtplib.SMTPRecipientsRefused):
         return "the mail server refused an address"
+    if isinstance(reason, smtplib.SMTPNotSupportedError):  # in our words, or in those of Python
+        return str(reason).rstrip(".")
     if isinstance(reason, TimeoutError):
         return f"no answer within {_PATIENCE:g} s"
     if isinstance(reason, OSError) and reason.strerror:
         return reason.strerror
     if isinstance(reason, InputError) and receiver.channel is Channel.ATOM:
         return str(reason)
+    for kind, words in _IN_WORDS.items():
+        if isinstance(reason, kind):
+            return f"{words} ({type(reason).__name__})"
     return type(reason).__name__
+
+
+_IN_WORDS: dict[type[Exception], str] = {
+    smtplib.SMTPServerDisconnected: "the mail server ended the connection",
+    smtplib.SMTPException: "the mail server did not take it",
+    ConnectionError: "the connection was ended without an answer",
+    HTTPException: "the answer is not as HTTP has it",
+}
+"""What may be said of other errors, whose texts may quote what somebody answered."""

@@ -81,7 +81,7 @@ class StoreReader(Protocol):
         """What the store holds, counted in one pass over the pages."""
 
     def count_without_copy(self) -> int:
-        """How many watched pages no poll has found yet; counted in one pass over the pages."""
+        """Of how many watched pages no poll has brought a copy; counted in one pass over them."""
 
     def sizes(self) -> Sizes:
         """The bytes of the event log and of the versions; at once, however many there are."""
@@ -209,7 +209,7 @@ class StoreReader(Protocol):
         """The ids and packed terms of all collected pages, read in portions."""
 
     def documents(self, min_relevance: float | None = None) -> Iterator[Document]:
-        """The pages that were seen, by id, for an export; without removed pages.
+        """The pages of which a poll has brought a copy, by id, for an export; not removed ones.
 
         With `min_relevance`, only pages at least that relevant. Read in portions.
         """

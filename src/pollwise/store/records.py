@@ -44,7 +44,7 @@ class NewPage:
     What is None stays as it was if the page is watched already, and is as in `Page` if it is new.
     An interval of 0 takes back the bound that the page had of its own. Without a `cost` of its own
     a page has the `usual_cost`. `listed_in` is the path of the list that brings the page; it counts
-    only if the page is new, unless it is empty.
+    only if the page is new, unless it is empty. `source` is as in `PageRecord`, until a poll tells.
     """
 
     url: str
@@ -60,6 +60,7 @@ class NewPage:
     render: bool | None = None
     listed_in: str | None = None
     name: str | None = None
+    source: str | None = None
 
 
 def usual_cost(render: bool) -> float:
@@ -414,7 +415,7 @@ class Document:
     Times are UTC seconds; `first_seen_at` is None if no version was kept. `changes` counts as in
     `PageRecord`. `relevance` is None if the page was not collected, `title` and `text` are None if
     they are not known. `duplicate_of` is a URL. `gone`: the latest poll that did not fail found the
-    page gone.
+    page gone. The last five fields are as in `Page`.
     """
 
     page_id: int
@@ -430,6 +431,11 @@ class Document:
     changes: int
     gone: bool
     duplicate_of: str | None
+    name: str = ""
+    tags: tuple[str, ...] = ()
+    weight: float = 1.0
+    longest_interval: float | None = None
+    shortest_interval: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,8 +80,9 @@ class Store(StoreReader, StoreRequests, StoreJournal):
     def open_readonly(place: str | os.PathLike[str] | PostgresDatabase) -> "Store":
         """A reader; a writer may be at work. Calls that write raise `StoreError`.
 
-        `StoreError` if there is no such database, or the folder cannot hold the files that SQLite
-        needs beside it; `StoreVersionError` if its format is that of another version of pollwise.
+        A file in a folder that cannot be written is read as nobody writes to it. `StoreError` if
+        there is no such database, or such a folder has what was not yet written into the file;
+        `StoreVersionError` if its format is that of another version of pollwise.
         """
         named = resolved(place)
         if isinstance(named, PostgresDatabase):

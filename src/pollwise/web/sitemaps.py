@@ -19,7 +19,14 @@ from xml.parsers import expat
 from pollwise.errors import InputError
 from pollwise.web.urls import canonical
 
-__all__ = ["MAX_BYTES", "MAX_ENTRIES", "CutOffError", "SitemapEntry", "parse_sitemap"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_ENTRIES",
+    "CutOffError",
+    "SitemapEntry",
+    "UnusableEntries",
+    "parse_sitemap",
+]
 
 MAX_ENTRIES = 50_000
 """The entries of one sitemap that are read: the protocol's limit."""
@@ -53,21 +60,37 @@ class SitemapEntry:
     is_index: bool = False
 
 
+@dataclass(slots=True)
+class UnusableEntries:
+    """How many entries of a sitemap could not be used, and why the first of them."""
+
+    count: int = 0
+    why: str = ""
+
+    def note(self, why: str) -> None:
+        """Count one."""
+        self.why = self.why or why
+        self.count += 1
+
+
 class CutOffError(ValueError):
     """The XML of a sitemap does not end: entries are missing."""
 
 
-def parse_sitemap(body: bytes, *, whole: bool = False) -> list[SitemapEntry]:
+def parse_sitemap(
+    body: bytes, *, whole: bool = False, unusable: UnusableEntries | None = None
+) -> list[SitemapEntry]:
     """The entries of a sitemap in its order; empty if `body` is no sitemap. Never raises.
 
-    But if it has to be `whole`: then `CutOffError` if it is XML that does not end.
+    But if it has to be `whole`: then `CutOffError` if it is XML that does not end. Entries that
+    cannot be used are left out, and noted in `unusable`.
 
     A full sitemap takes about a second: call it outside the event loop.
 
     >>> parse_sitemap(b"<urlset><url><loc>http://h/a?b&amp;c</loc><lastmod>1970-01-02</lastmod></url>")
     [SitemapEntry(url='http://h/a?b&c', last_modified=86400.0, is_index=False)]
     """
-    found: list[SitemapEntry] = []
+    found = _Found([], UnusableEntries() if unusable is None else unusable)
     is_cut_off = False
     # Whatever ends the reading, the entries until then count.
     with suppress(_EnoughError, expat.ExpatError, zlib.error):
@@ -78,8 +101,28 @@ def parse_sitemap(body: bytes, *, whole: bool = False) -> list[SitemapEntry]:
         else:
             _read_lines(b"".join([first, *chunks]), found)
     if whole and is_cut_off:
-        raise CutOffError(f"its XML does not end: cut off after {len(found):,} entries")
-    return found
+        raise CutOffError(f"its XML does not end: cut off after {len(found.entries):,} entries")
+    return found.entries
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    entries: list[SitemapEntry]
+    unusable: UnusableEntries
+
+    def add(self, location: str, modified: str = "", *, is_index: bool = False) -> None:
+        """Add an entry if it is usable; `_EnoughError` when the limit is reached."""
+        location = location.strip()
+        try:
+            if len(location) > _LONGEST_TEXT:
+                raise InputError(f"a URL of more than {_LONGEST_TEXT:,} characters")
+            url = canonical(location)
+        except InputError as error:  # a bad entry does not spoil the others
+            self.unusable.note(str(error))
+            return
+        self.entries.append(SitemapEntry(url, _utc_seconds(modified), is_index))
+        if len(self.entries) == MAX_ENTRIES:
+            raise _EnoughError
 
 
 class _EnoughError(Exception):
@@ -89,7 +132,7 @@ class _EnoughError(Exception):
 class _Handlers:
     """Follows the elements of an XML file and appends an entry for each that ends."""
 
-    def __init__(self, found: list[SitemapEntry]) -> None:
+    def __init__(self, found: _Found) -> None:
         self._found = found
         self._open: list[str] = []
         self._n_elements = 0
@@ -139,11 +182,11 @@ class _Handlers:
             if own == _ENTRY_OF[self._root]:
                 is_index = self._root == "sitemapindex"
                 told = self._told.get
-                _append(self._found, told("loc", ""), told("lastmod", ""), is_index=is_index)
+                self._found.add(told("loc", ""), told("lastmod", ""), is_index=is_index)
             self._told.clear()
 
 
-def _is_cut_off(first: bytes, others: Iterator[bytes], found: list[SitemapEntry]) -> bool:
+def _is_cut_off(first: bytes, others: Iterator[bytes], found: _Found) -> bool:
     """Append the entries of XML; whether it does not end."""
     parser = expat.ParserCreate("UTF-8")
     parser.buffer_text = True
@@ -165,24 +208,10 @@ def _is_cut_off(first: bytes, others: Iterator[bytes], found: list[SitemapEntry]
     return False
 
 
-def _read_lines(text: bytes, found: list[SitemapEntry]) -> None:
+def _read_lines(text: bytes, found: _Found) -> None:
     for line in islice(io.BytesIO(text), _MAX_LINES):
-        if len(line) <= _LONGEST_TEXT:
-            _append(found, line.decode(errors="replace").removeprefix("\ufeff"))
-
-
-def _append(
-    found: list[SitemapEntry], location: str, modified: str = "", *, is_index: bool = False
-) -> None:
-    """Append an entry unless it is unusable; `_EnoughError` when the limit is reached."""
-    location = location.strip()
-    if not 0 < len(location) <= _LONGEST_TEXT:
-        return
-    # A bad entry does not spoil the others.
-    with suppress(InputError):
-        found.append(SitemapEntry(canonical(location), _utc_seconds(modified), is_index))
-    if len(found) == MAX_ENTRIES:
-        raise _EnoughError
+        if location := line.decode(errors="replace").removeprefix("\ufeff").strip():
+            found.add(location)
 
 
 def _utc_seconds(told: str) -> float | None:

@@ -34,6 +34,8 @@ _PLAIN = re.compile(
     re.VERBOSE,
 )
 """URLs whose canonical spelling surely is their own, as that of most is; others are parsed."""
+_HOST_AND_PORT = re.compile(r"[A-Za-z][A-Za-z0-9.-]*:[0-9]{1,5}(?![^/?#])")
+_MEND = "begin it with http:// or https://"
 _USUAL = 2048
 """Characters. Of a longer URL the host may be too long."""
 _REMEMBERED = 1024
@@ -132,13 +134,12 @@ def _parse(url: str, base: str | None = None) -> tuple[URL, str]:
     try:
         parsed = URL(url, base)
     except ValueError as error:
-        if "://" not in url:
-            mend = "begin it with http:// or https://"
-        else:
-            mend = "check its host and port"
+        mend = "check its host and port" if "://" in url else _MEND
         raise InputError(f"not a URL: {_shown(url)}; {mend}") from error
     # Each attribute is worked out anew when it is asked for.
     href = parsed.href
+    if _HOST_AND_PORT.match(url):  # by the standard, the host is a scheme
+        raise InputError(f"not a URL: {_shown(url)}; {_MEND}")
     if not href.startswith(("http:", "https:")):
         raise InputError(
             f"{parsed.protocol.rstrip(':')} is not fetched: {_shown(url)};"
@@ -146,8 +147,8 @@ def _parse(url: str, base: str | None = None) -> tuple[URL, str]:
         )
     if "@" in href and (parsed.username or parsed.password):
         raise InputError(
-            f"a user name or password in the URL of {parsed.host}; take it out:"
-            " pollwise fetches public pages only"
+            f"a user name or password in the URL of {parsed.host}; take it out, and"
+            " write it into your netrc file, by which --netrc logs in"
         )
     if "#" in href:
         parsed.hash = ""

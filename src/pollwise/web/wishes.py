@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pollwise.errors import InputError
@@ -10,7 +11,7 @@ from pollwise.scheduler.bounds import read_bounds
 from pollwise.store.records import NewPage
 from pollwise.web.urls import located
 
-__all__ = ["LONGEST_NAME", "read_tags", "read_wishes", "wished_page"]
+__all__ = ["LONGEST_NAME", "completed", "read_tags", "read_wishes", "wished_page"]
 
 LONGEST_NAME = 200
 """Characters of the name of a page."""
@@ -22,6 +23,19 @@ def wished_page(url: str, **told: Any) -> NewPage:
     """A page with what is wanted of it, told as to `read_wishes`; `InputError` also for the URL."""
     wishes = read_wishes(**told) if told else {}
     return NewPage(*located(url), **wishes)
+
+
+def completed(page: NewPage, wanted: Mapping[str, Any]) -> NewPage:
+    """The page with what `read_wishes` gave where nothing is told of it; `InputError` if the two
+    do not go together.
+    """
+    more = {name: value for name, value in wanted.items() if getattr(page, name) is None}
+    page = replace(page, **more)
+    if page.longest_interval and page.longest_interval < (page.shortest_interval or 0.0):
+        raise InputError(
+            f"of {page.url}, at-least asks for more polls than at-most allows: change one of them"
+        )
+    return page
 
 
 def read_wishes(

@@ -58,10 +58,17 @@ def test_they_are_documents_too(run):
 
 
 @pytest.mark.usefixtures("db")
+def test_a_version_is_not_compared_with_itself_in_silence(run):
+    status, out, err = run("diff", URL, 1, 1)
+    assert (status, out.count("version 1"), err) == (0, 2, "both are version 1\n")
+
+
+@pytest.mark.usefixtures("db")
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("changes", "--json", "--atom"), "--json and --atom are two formats: give one of them"),
+        (("changes", "--since", "2999-01-01"), "--since 2999-01-01 is in the future: give an earl"),
         (("changes", "--since", "often"), "since 'often': expected an age such as 30m"),
         (("changes", "--db", "none.db"), "none.db does not exist"),
         (("history", "http://b.example/"), "http://b.example/ was never watched in pollwise.db"),

@@ -72,12 +72,60 @@ def test_names_that_cannot_be(run, words, message):
     assert message in err
 
 
+def test_what_is_told_with_a_list_holds_for_its_pages_but_for_what_their_lines_say(run, tmp_path):
+    (tmp_path / "list.txt").write_text(f'{A} tags=news select="main p"\n{B}\n')
+    told = ("--weight", 5, "--tags", "shop", "--select", "main", "--ignore", "nav", "--render")
+    told += ("--at-least", "1/day", "--at-most", "1/hour", "--cost", 2)
+    assert run("add", "--file", "list.txt", *told).status == 0
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        first, second = (record.page for record in store.pages())
+    assert (first.tags, first.select) == (("news",), ("main p",))
+    assert (second.tags, second.select) == (("shop",), ("main",))
+    for page in (first, second):
+        assert (page.weight, page.cost, page.ignore, page.render) == (5.0, 2.0, ("nav",), True)
+        assert (page.longest_interval, page.shortest_interval) == (86400.0, 3600.0)
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        (("--weight", 0), "weight 0: expected a number above 0"),
+        (("--name", "x"), "a name is for one page, and these are 2"),
+        (("--at-least", "2/day"), f"of {B}, at-least asks for more polls than at-most allows"),
+    ],
+)
+def test_what_cannot_be_told_with_a_list(run, tmp_path, told, message):
+    (tmp_path / "list.txt").write_text(f"{A}\n{B} at-most=1/day\n")
+    status, out, err = run("add", "--file", "list.txt", *told)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert not (tmp_path / "pollwise.db").exists()
+
+
 def test_the_budget_of_a_collection_is_told(run, tmp_path):
     path = tmp_path / "whales.db"
     settings = CollectSettings(topic=topic("whales"), budget="7/second")
     with Store.open(path) as store:
         store.start_run(0.0, settings.recorded(), None)
     assert run("budget", "--db", str(path)).out == "7/second\n"
+    told = json.loads(run("budget", "--db", str(path), "--json").out)
+    assert (told["collection"], told["budget"], told["shares"]) == (True, "7/second", [])
+
+
+@pytest.mark.usefixtures("db")
+def test_the_budget_as_a_document(run):
+    told = json.loads(run("budget", "7/hour", "--share", "x=30%", "--json").out)
+    assert (told["budget"], told["shares"]) == ("7/hour", ["x=30%"])
+    assert json.loads(run("budget", "--json").out) == told
+
+
+@pytest.mark.usefixtures("db")
+def test_the_name_of_a_page_is_explained(run):
+    run("budget", "1/hour")
+    assert "name" not in run("explain", A).out
+    run("set", A, "--name", "Town hall")
+    assert "Town hall" in run("explain", A).out
+    assert json.loads(run("explain", A, "--json").out)["name"] == "Town hall"
 
 
 def test_a_database_of_an_earlier_version_is_converted_to_remove_a_page(run, db, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 
 from pollwise.store import Store
 from pollwise.store.records import Batch, Collected, Discoveries, NewPage, PollResult
-from pollwise.types import Observation, Outcome, PageMemory
+from pollwise.types import Observation, Outcome, PageMemory, Version
 
 from .calling import Answer, Run
 
@@ -27,7 +27,12 @@ def collection(tmp_path: Path) -> None:
         store.commit(
             Batch(
                 polls=tuple(
-                    PollResult(Observation(n, 1.0, Outcome.CHANGED), PageMemory()) for n in texts
+                    PollResult(
+                        Observation(n, 1.0, Outcome.CHANGED),
+                        PageMemory(),
+                        Version(n, 1.0, "text/html", b"%d" % n, f"{n}"),
+                    )
+                    for n in texts
                 ),
                 discovered=of(*(Collected(n, 0.5 + n / 4, *text) for n, text in texts.items())),
             )
@@ -107,7 +112,24 @@ def test_an_export(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "y").read_bytes().startswith(b"PAR1")
 
 
+def test_an_export_to_stdout(run: Run) -> None:
+    answer = run("export", "-", "--format", "jsonl")
+    assert (answer.status, answer.err) == (0, "pages written: 2\n")
+    assert [json.loads(line)["page_id"] for line in answer.out.splitlines()] == [0, 1]
+
+
+def test_feeds_that_were_imported_are_not_left_out(run: Run, tmp_path: Path) -> None:
+    feed = '<opml><outline text="News" xmlUrl="https://new.example/feed"/></opml>'
+    (tmp_path / "feeds.opml").write_text(feed)
+    run("import", "feeds.opml", "--db", "new.db")
+    run("add", "https://new.example/", "--db", "new.db")
+    told = "left out, as there is no copy yet:"
+    for name, line in (("x.opml", f"1; {told} 1"), ("x.jsonl", f"0; {told} 2")):
+        assert run("export", name, "--db", "new.db").err == f"pages written to {name}: {line}\n"
+
+
 def test_what_cannot_be_exported(run: Run) -> None:
+    assert_refused(run("export", "-"), "- is the standard output", "--format")
     assert_refused(run("export", "x.csv"), "x.csv", ".jsonl, .opml, .parquet, .warc.gz", "--format")
     assert_refused(run("export", "x.jsonl", "--db", "none.db"), "none.db does not exist")
     assert_refused(

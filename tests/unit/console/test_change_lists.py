@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from pollwise.console.change_lists import print_changes, print_diff, print_history
 from pollwise.insight.changes import (
     Changes,
@@ -35,7 +37,7 @@ DIFF = VersionDiff(
 
 
 def test_changes_in_a_pipe(capsys):
-    print_changes(CHANGES)
+    print_changes(CHANGES, 0.0)
     written = capsys.readouterr()
     lines = written.out.splitlines()
     assert lines[0] == (
@@ -51,16 +53,18 @@ def test_changes_in_a_pipe(capsys):
     assert written.err == "2 earlier changes not shown: --limit shows more\n"
 
 
-def test_no_changes_are_said_on_stderr(capsys):
-    print_changes(Changes("urn:uuid:0", "x.db", 0.0, 0, ()))
+@pytest.mark.parametrize(("weeks", "is_further"), [(1, True), (4, False), (40, False)])
+def test_no_changes_are_said_on_stderr(capsys, weeks, is_further):
+    print_changes(Changes("urn:uuid:0", "x.db", 0.0, 0, ()), weeks * 7 * 86_400.0)
     written = capsys.readouterr()
     assert written.out == ""
-    assert written.err.startswith("no changes since 1970-01-01 00:00:00 (UTC)")
+    more = ": --since 4w looks further back" if is_further else ""
+    assert written.err == f"no changes since 1970-01-01 00:00:00 (UTC){more}\n"
 
 
 def test_changes_on_a_terminal_are_cut_to_its_width(terminal):
     with terminal.in_use():
-        print_changes(CHANGES)
+        print_changes(CHANGES, 0.0)
     lines = [line for line in terminal.plain.splitlines() if line.startswith("  +")]
     assert max(map(len, lines)) == 80
 
@@ -95,7 +99,7 @@ def test_a_page_that_is_gone_and_back(capsys):
         )
         for kind, status in ((ChangeKind.GONE, 410), (ChangeKind.BACK, None))
     )
-    print_changes(Changes("urn:uuid:0", "x.db", 0.0, 0, (lost, found)))
+    print_changes(Changes("urn:uuid:0", "x.db", 0.0, 0, (lost, found)), 0.0)
     assert capsys.readouterr().out.splitlines() == [
         f"1970-01-01 02:00:00  {URL}  (gone (410) in the 2 hours before)",
         f"1970-01-01 02:00:00  {URL}  (back in the 2 hours before)",

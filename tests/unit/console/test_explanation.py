@@ -12,6 +12,7 @@ URL = "http://a.example/:smile:/[bold]page?" + "x" * 80
 FIRST = RecentPoll(86_400.0, Outcome.CHANGED, reverted=False, first_copy=True)
 AFTER_ONE_POLL = Explanation(
     url=URL,
+    name="",
     objective="detection",
     weight=1.0,
     cost=1.0,

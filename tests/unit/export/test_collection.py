@@ -1,5 +1,7 @@
 """Which file is written in which format, and what is refused."""
 
+import io
+import os
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from pollwise.errors import InputError, StoreError
-from pollwise.export import export_collection
+from pollwise.export import export_collection, export_into
 from pollwise.store import Store
 from pollwise.store.records import Batch, Collected, Discoveries, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
@@ -65,6 +67,31 @@ def test_a_file_that_is_there_is_kept_unless_forced(db: Path) -> None:
     assert path.read_bytes() == b"mine"
     export_collection(db, path, now=0.0, force=True)
     assert path.read_bytes().startswith(SIGNATURES["jsonl"])
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_nothing_is_written_through_a_link_and_none_is_replaced(db: Path, force: bool) -> None:
+    link, mine = db.with_name("link.jsonl"), db.with_name("mine")
+    link.symlink_to(mine)
+    with pytest.raises(InputError, match=rf"{link} is a link to {mine}: name that file, or remove"):
+        export_collection(db, link, now=0.0, force=force)
+    assert (link.readlink(), mine.exists()) == (mine, False)
+
+
+@pytest.mark.parametrize("name", ["jsonl", "warc", "opml"])
+def test_a_file_that_is_open_gets_the_same(db: Path, name: str) -> None:
+    path = db.with_name("x")
+    count = export_collection(db, path, now=0.0, format_name=name)
+    reading, writing = os.pipe()
+    with open(writing, "wb") as file:
+        assert export_into(db, file, now=0.0, format_name=name) == count
+    with open(reading, "rb") as told:
+        assert told.read() == path.read_bytes()
+
+
+def test_parquet_needs_a_file(db: Path) -> None:
+    with pytest.raises(InputError, match="Parquet is written into a file only: name one"):
+        export_into(db, io.BytesIO(), now=0.0, format_name="parquet")
 
 
 @pytest.mark.parametrize(

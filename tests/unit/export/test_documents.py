@@ -9,6 +9,26 @@ from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 
+def test_what_is_wanted_of_a_page_is_told(tmp_path: Path) -> None:
+    wanted = NewPage(
+        "http://a.example/",
+        name="Town hall",
+        tags=("news", "daily"),
+        weight=3.0,
+        longest_interval=86400.0,
+        shortest_interval=60.0,
+    )
+    with Store.open(tmp_path / "x.db") as store:
+        store.add_pages([wanted], now=0.0)
+        version = Version(0, 1.0, "text/plain", b"x", "x")
+        seen = Observation(0, 1.0, Outcome.CHANGED)
+        store.commit(Batch(polls=(PollResult(seen, PageMemory(), version),)))
+    export_collection(tmp_path / "x.db", tmp_path / "x.jsonl", now=0.0)
+    page = json.loads((tmp_path / "x.jsonl").read_text())
+    told = ("name", "tags", "weight", "longest_interval", "shortest_interval")
+    assert [page[name] for name in told] == ["Town hall", ["news", "daily"], 3.0, 86400.0, 60.0]
+
+
 def test_a_watched_page_has_title_and_text(tmp_path: Path) -> None:
     bodies = {
         "text/html": b"<title>News</title><script>1</script><h1>It rains</h1><p>A lot",

@@ -27,6 +27,11 @@ def test_a_line_for_each_page(db: Path) -> None:
         "changes": 1,
         "gone": False,
         "duplicate_of": None,
+        "name": "",
+        "tags": [],
+        "weight": 1.0,
+        "longest_interval": None,
+        "shortest_interval": None,
     }
     assert (second["title"], second["duplicate_of"]) == ("One", SITE)
     assert (third["url"], third["title"], third["text"]) == (f"{SITE}2", None, None)

@@ -4,9 +4,21 @@ from pathlib import Path
 
 from pollwise.export import export_collection
 from pollwise.importing.opml import read_opml
+from pollwise.live.importing import import_file
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory
+
+
+def test_feeds_that_were_imported_need_no_copy(tmp_path: Path) -> None:
+    db, file, again = (tmp_path / name for name in ("pollwise.db", "feeds.opml", "again.opml"))
+    file.write_text('<opml><outline text="News" xmlUrl="http://a.example/feed"/></opml>')
+    import_file(file, db, ("daily",), say=print)
+    with Store.open(db) as store:
+        store.add_pages([NewPage("http://a.example/")], 0.0)
+    assert export_collection(db, again, now=2.0) == 1
+    [page] = read_opml(again.read_bytes()).pages
+    assert (page.url, page.tags, page.name) == ("http://a.example/feed", ("daily",), "News")
 
 
 def test_the_feeds_come_back_with_their_tags(tmp_path: Path) -> None:

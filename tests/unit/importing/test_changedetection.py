@@ -74,7 +74,8 @@ def test_a_watch_is_taken_over(files):
         "re:(?i).*(?:views: \\d+).*",
     )
     assert found.left_out[:2] == (
-        "https://a.example/list: 'jq:.a' has no counterpart: all of the page counts",
+        "https://a.example/list: the filter 'jq:.a' has no counterpart: what counts is main, xpath://p"
+        f" without {', '.join(page.ignore)}",
         "https://a.example/list: without trigger_text",
     )
 

@@ -53,7 +53,8 @@ def test_jobs_become_pages():
     assert three.ignore == ("re:.*(?:visits?: [0-9]+).*", "re:[0-9]{2}:[0-9]{2}")
     assert three.paused is None
     assert read.left_out == (
-        "https://three.example/: the filter shellpipe has no counterpart: all of the page counts",
+        "https://three.example/: the filter shellpipe has no counterpart: what counts is .price"
+        " without re:.*(?:visits?: [0-9]+).*, re:[0-9]{2}:[0-9]{2}",
         "https://three.example/: without ssl_no_verify",
         "job 4: the time cannot be polled (command)",
         "job 5: a job with navigate",

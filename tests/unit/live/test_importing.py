@@ -1,6 +1,7 @@
 """Files of other programs become pages, and their past checks become knowledge."""
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -54,6 +55,16 @@ def test_a_month_of_checks_teaches_the_rates(tmp_path: Path) -> None:
     assert told[0].index > told[1].index > told[2].index
 
 
+def test_past_checks_are_no_copies(tmp_path: Path) -> None:
+    file, db = tmp_path / "backup.zip", tmp_path / "pollwise.db"
+    file.write_bytes(month({"http://a.example/": 24.0}))
+    said: list[str] = []
+    import_file(file, db, say=said.append)
+    assert said[-1].endswith(" checks of 1 page")
+    with Store.open_readonly(db) as store:
+        assert (store.count_without_copy(), list(store.documents())) == (1, [])
+
+
 def test_pages_that_were_polled_keep_what_was_learned_of_them(tmp_path: Path) -> None:
     file, db = tmp_path / "backup.zip", tmp_path / "pollwise.db"
     file.write_bytes(month({"http://a.example/": 24.0}))
@@ -101,3 +112,16 @@ def test_why_no_page_can_be_watched_is_said(tmp_path: Path) -> None:
     file.write_text("<opml><outline xmlUrl='ftp://a.example/'/></opml>")
     with pytest.raises(InputError, match=r"no page in it .* such as ftp is not fetched"):
         import_file(file, tmp_path / "pollwise.db", say=print)
+
+
+def test_entries_of_a_sitemap_that_cannot_be_used_are_told(tmp_path: Path) -> None:
+    file, db = tmp_path / "sitemap.xml", tmp_path / "pollwise.db"
+    bad = "<url><loc>ftp://a.example/</loc></url>" * 2
+    told = "entries that cannot be used: 2 (the first: ftp is not fetched: 'ftp://a.example/';"
+    file.write_text(f"<urlset>{bad}</urlset>")
+    with pytest.raises(InputError, match=re.escape(told)):
+        import_file(file, db, say=print)
+    file.write_text(f"<urlset>{bad}<url><loc>http://a.example/</loc></url></urlset>")
+    report = import_file(file, db, say=print)
+    [line] = report.left_out
+    assert (report.pages, line.startswith(told)) == (1, True)

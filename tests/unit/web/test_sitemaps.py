@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.web import sitemaps
-from pollwise.web.sitemaps import MAX_ENTRIES, CutOffError, SitemapEntry, parse_sitemap
+from pollwise.web.sitemaps import (
+    MAX_ENTRIES,
+    CutOffError,
+    SitemapEntry,
+    UnusableEntries,
+    parse_sitemap,
+)
 
 NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
@@ -214,3 +220,15 @@ def test_nothing_raises(body):
     for data in (body, gzip.compress(body), gzip.compress(body)[:-9]):
         for entry in parse_sitemap(data):
             assert entry.url.startswith("http")
+
+
+def test_entries_that_cannot_be_used_are_counted():
+    unusable = UnusableEntries()
+    locations = ("ftp://h/a", "http://h/", "", f"http://h/{'a' * 3000}")
+    entries = "".join(f"<url><loc>{location}</loc></url>" for location in locations)
+    body = f"<urlset>{entries}<url/></urlset>".encode()
+    assert [entry.url for entry in parse_sitemap(body, unusable=unusable)] == ["http://h/"]
+    assert unusable.count == 4
+    assert unusable.why.startswith("ftp is not fetched: 'ftp://h/a'")
+    assert parse_sitemap(b"http://h/a\n\n  \nh/b\n", unusable=unusable)
+    assert unusable.count == 5

@@ -49,7 +49,12 @@ def test_canonical_is_canonical(scheme, host, rest):
         ("http://h:99999/", "check its host and port"),
         ("ftp://h/", "ftp is not fetched"),
         ("mailto:a@h", "mailto is not fetched"),
-        ("http://user:secret@h/", "take it out"),
+        ("localhost:8001/price1", "not a URL: 'localhost:8001/price1'; begin it with http://"),
+        ("shop.example.org:80", "begin it with http://"),
+        (
+            "http://user:secret@h/",
+            "of h; take it out, and write it into your netrc file, .* --netrc",
+        ),
         ("http://h/\n", r"a character that no URL may contain \('\\n'\)"),
         ("http://h/\udcff", "a character that no URL may contain"),
         ("x" * 500, r"x\.\.\.'; begin it"),

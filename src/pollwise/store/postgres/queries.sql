@@ -10,12 +10,13 @@ SELECT COALESCE(MAX(id) + 1, 0) FROM pages;
 -- Begin to watch a page.
 INSERT INTO pages
     (id, url, scope, weight, cost, longest_interval, shortest_interval, added_at, depth,
-     paused, tags, selected, ignored, rendered, listed_in, name)
+     paused, tags, selected, ignored, rendered, listed_in, name, source)
 VALUES
     (%(id)s, %(url)s, %(scope)s, COALESCE(%(weight)s::float8, 1.0), COALESCE(%(cost)s::float8, 1.0),
      NULLIF(%(longest_interval)s::float8, 0), NULLIF(%(shortest_interval)s::float8, 0), %(added_at)s, %(depth)s,
      COALESCE(%(paused)s::boolean, FALSE), COALESCE(%(tags)s::text, ''), COALESCE(%(selected)s::text, ''), COALESCE(%(ignored)s::text, ''),
-     COALESCE(%(rendered)s::boolean, FALSE), COALESCE(%(listed_in)s::text, ''), COALESCE(%(name)s::text, ''));
+     COALESCE(%(rendered)s::boolean, FALSE), COALESCE(%(listed_in)s::text, ''), COALESCE(%(name)s::text, ''),
+     COALESCE(%(source)s::text, ''));
 
 -- name: update_page
 -- A page that is watched already was added again: what was told last holds. A list does not take
@@ -28,6 +29,7 @@ UPDATE pages SET
     selected = COALESCE(%(selected)s, selected), ignored = COALESCE(%(ignored)s, ignored),
     name = COALESCE(%(name)s, name),
     rendered = COALESCE(%(rendered)s, rendered),
+    source = CASE source WHEN '' THEN COALESCE(%(source)s::text, '') ELSE source END,
     listed_in = CASE WHEN %(listed_in)s::text = '' THEN '' ELSE listed_in END
 WHERE id = %(id)s;
 
@@ -94,8 +96,8 @@ SELECT COUNT(*), COALESCE(SUM(polls), 0)::bigint, COALESCE(SUM(changes), 0)::big
 FROM pages WHERE removed_at IS NULL;
 
 -- name: count_without_copy
--- The watched pages that no poll has found yet.
-SELECT COUNT(*) FROM pages WHERE removed_at IS NULL AND seen_at IS NULL;
+-- The watched pages of which no poll has brought a copy yet.
+SELECT COUNT(*) FROM pages WHERE removed_at IS NULL AND first_seen_at IS NULL;
 
 -- name: count_poll
 -- Count a late observation of an older poll; the first copy of a page is no change.
@@ -542,12 +544,13 @@ WHERE v.page_id = %(page_id)s ORDER BY v.seen_at;
 SELECT polled_at FROM polls WHERE page_id = %(page_id)s AND identical ORDER BY polled_at;
 
 -- name: documents_after
--- Pages that were seen; without texts, which only collections have.
+-- Pages of which there is a copy; without texts, which only collections have.
 SELECT p.id, p.url, p.title, NULL::bytea, p.relevance, p.depth,
        p.first_seen_at, p.seen_at, p.last_changed_at,
-       p.polls, p.changes, p.gone, o.url
+       p.polls, p.changes, p.gone, o.url,
+       p.name, p.tags, p.weight, p.longest_interval, p.shortest_interval
 FROM pages AS p LEFT JOIN pages AS o ON o.id = p.duplicate_of
-WHERE p.id > %(after)s AND p.removed_at IS NULL AND p.seen_at IS NOT NULL
+WHERE p.id > %(after)s AND p.removed_at IS NULL AND p.first_seen_at IS NOT NULL
     AND (%(least)s::float8 IS NULL OR p.relevance >= %(least)s)
 ORDER BY p.id LIMIT %(limit)s;
 

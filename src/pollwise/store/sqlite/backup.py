@@ -4,11 +4,12 @@ import os
 from contextlib import closing
 from pathlib import Path
 
+from pollwise.checks import require_no_link
 from pollwise.errors import InputError
 from pollwise.store.sqlite.copying import BESIDE, copy_into
 from pollwise.store.sqlite.database import check_readable
 from pollwise.store.sqlite.failures import reported
-from pollwise.store.sqlite.file_format import connect
+from pollwise.store.sqlite.file_format import connect_to_read
 from pollwise.store.sqlite.lock import FileUse
 
 __all__ = ["copy_database"]
@@ -29,7 +30,7 @@ def copy_database(db: str | os.PathLike[str], file: Path, *, force: bool = False
     try:
         with reported(target):
             _check_target(source, target, force=force)
-        with reported(source), closing(connect(source, "ro")) as connection:
+        with reported(source), closing(connect_to_read(source)) as connection:
             copy_into(connection, source, target)
     finally:
         use.release()
@@ -41,9 +42,7 @@ def _check_target(source: Path, target: Path, *, force: bool) -> None:
         raise InputError(f"{target}: there is no folder {target.parent}: make it, or name another")
     if target.exists() and target.samefile(source):
         raise InputError(f"{source} is the database itself: name another file")
-    if target.is_symlink():
-        leads_to = os.path.realpath(target)
-        raise InputError(f"{target} is a link to {leads_to}: name that file, or remove the link")
+    require_no_link(target)
     for suffix in BESIDE:
         database = Path(str(target).removesuffix(suffix))
         if database != target and database.is_file():

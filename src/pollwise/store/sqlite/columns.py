@@ -93,6 +93,7 @@ COLUMNS = {
         "terms_after": "whole bytes",
         "documents_after": (
             "whole text text? bytes? number? whole time? time time? whole whole flag text?"
+            " text text number interval? interval?"
         ),
         "search": "whole text text number number number bytes",
         "searchable_pages": "whole",

@@ -35,7 +35,7 @@ def copy_into(connection: sqlite3.Connection, source: Path, target: Path) -> Non
         os.close(descriptor)
     try:
         try:
-            _copy(connection, draft)
+            _copy(connection, source, draft)
         except sqlite3.DatabaseError as error:
             blames_source = getattr(error, "sqlite_errorcode", 0) & 0xFF in _OF_SOURCE
             with reported(source if blames_source else target):
@@ -47,7 +47,7 @@ def copy_into(connection: sqlite3.Connection, source: Path, target: Path) -> Non
         draft.unlink(missing_ok=True)
 
 
-def _copy(connection: sqlite3.Connection, draft: Path) -> None:
+def _copy(connection: sqlite3.Connection, source: Path, draft: Path) -> None:
     """Copy page by page, as of one moment.
 
     The transaction holds a state of the database, so that commits of the writer neither wait nor
@@ -60,7 +60,8 @@ def _copy(connection: sqlite3.Connection, draft: Path) -> None:
         copy.execute("PRAGMA synchronous = OFF")
         connection.execute("BEGIN")
         try:
-            connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
+            with reported(source):
+                connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
             # The call of `progress` lets Ctrl-C through.
             connection.backup(copy, pages=_PAGES_AT_ONCE, progress=lambda *_: None)
         finally:

@@ -14,6 +14,7 @@ from pollwise.store.sqlite.file_format import (
     APPLICATION_ID,
     OTHER_FILES,
     connect,
+    connect_to_read,
     latest_format,
     migrate,
     pragma,
@@ -91,13 +92,13 @@ def open_for_writing(path: Path) -> tuple[sqlite3.Connection, Path | None]:
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write; a writer may be at work meanwhile.
+    """A connection that cannot write, as of `connect_to_read`; a writer may be at work meanwhile.
 
     `StoreError` if the file is damaged or unreadable, `StoreVersionError` if another version of
     pollwise wrote it in another format.
     """
     _check_format(path)
-    return _opened(path, "ro")
+    return _checked(connect_to_read(path), path)
 
 
 def _check_format(path: Path) -> None:
@@ -115,11 +116,10 @@ def _check_format(path: Path) -> None:
 def open_for_requests(path: Path) -> sqlite3.Connection:
     """A connection for short writes beside the one writer; errors as for `open_for_reading`."""
     _check_format(path)
-    return _opened(path, "rw")
+    return _checked(connect(path, "rw"), path)
 
 
-def _opened(path: Path, mode: str) -> sqlite3.Connection:
-    connection = connect(path, mode)
+def _checked(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     try:
         _check_tables(connection, path)
     except BaseException:
@@ -137,13 +137,13 @@ def _application_id(path: Path) -> int:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
                 raise
     # Part of it may still be in the -wal file, during a checkpoint or after a crash in one.
-    with closing(connect(path, "ro")) as connection:
+    with closing(connect_to_read(path)) as connection:
         return pragma(connection, "application_id")
 
 
 def _check_version(path: Path) -> int:
     # Read-only, as the last writable connection changes the file when it closes.
-    with closing(connect(path, "ro")) as connection:
+    with closing(connect_to_read(path)) as connection:
         version, known = pragma(connection, "user_version"), latest_format()
     if version > known:
         raise StoreVersionError(

@@ -1,8 +1,10 @@
 """The marks and tables by which a file is a database of pollwise, and connections to it."""
 
+import os
 import sqlite3
 from pathlib import Path
 
+from pollwise.errors import StoreError
 from pollwise.store.sqlite.queries import migrations
 
 __all__ = [
@@ -11,6 +13,7 @@ __all__ = [
     "FRONTIER_ID",
     "OTHER_FILES",
     "connect",
+    "connect_to_read",
     "latest_format",
     "migrate",
     "pragma",
@@ -31,6 +34,7 @@ OTHER_FILES = {
 the name of the file."""
 
 _BUSY_SECONDS = 10.0
+_AS_USED = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
 
 
 def connect(path: Path, mode: str, more: str = "") -> sqlite3.Connection:
@@ -42,6 +46,24 @@ def connect(path: Path, mode: str, more: str = "") -> sqlite3.Connection:
         isolation_level=None,  # transactions begin and end where we say so
         check_same_thread=False,
     )
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write, also to a file in a folder that cannot be written.
+
+    There nothing is kept from writing meanwhile, as SQLite cannot make the file of its locks.
+    `StoreError` if what is newest is beside the file, and cannot be read for lack of that file.
+    """
+    newest, locks = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
+    is_made_beside = os.access(path.parent, os.W_OK, **_AS_USED)
+    if is_made_beside or (newest.exists() and locks.exists()):
+        return connect(path, "ro")
+    if newest.exists() and newest.stat().st_size:
+        raise StoreError(
+            f"{path} is in a read-only place, and what is newest is in {newest.name} beside it:"
+            " copy both into another folder, and name that copy"
+        )
+    return connect(path, "ro", "&immutable=1")
 
 
 def prepare(connection: sqlite3.Connection) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pollwise.errors import StoreError, StoreVersionError
 from pollwise.store.sqlite.failures import reported
-from pollwise.store.sqlite.file_format import connect, pragma
+from pollwise.store.sqlite.file_format import connect, connect_to_read, pragma
 from pollwise.store.sqlite.lock import FileUse
 
 __all__ = ["FileKind", "OwnedFile", "OwnedFileReader"]
@@ -39,7 +39,7 @@ class OwnedFileReader:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         with reported(self.path):
-            self._sqlite = connect(self.path, "ro")
+            self._sqlite = connect_to_read(self.path)
 
     def close(self) -> None:
         """End the use of the file."""

@@ -9,12 +9,12 @@ SELECT COALESCE(MAX(id) + 1, 0) FROM pages;
 -- Begin to watch a page.
 INSERT INTO pages
     (id, url, scope, weight, cost, longest_interval, shortest_interval, added_at, depth,
-     paused, tags, selected, ignored, rendered, listed_in, name)
+     paused, tags, selected, ignored, rendered, listed_in, name, source)
 VALUES
     (:id, :url, :scope, COALESCE(:weight, 1.0), COALESCE(:cost, 1.0),
      NULLIF(:longest_interval, 0), NULLIF(:shortest_interval, 0), :added_at, :depth,
      COALESCE(:paused, 0), COALESCE(:tags, ''), COALESCE(:selected, ''), COALESCE(:ignored, ''),
-     COALESCE(:rendered, 0), COALESCE(:listed_in, ''), COALESCE(:name, ''));
+     COALESCE(:rendered, 0), COALESCE(:listed_in, ''), COALESCE(:name, ''), COALESCE(:source, ''));
 
 -- name: update_page
 -- A page that is watched already was added again: what was told last holds. A list does not take
@@ -27,6 +27,7 @@ UPDATE pages SET
     selected = COALESCE(:selected, selected), ignored = COALESCE(:ignored, ignored),
     name = COALESCE(:name, name),
     rendered = COALESCE(:rendered, rendered),
+    source = CASE source WHEN '' THEN COALESCE(:source, '') ELSE source END,
     listed_in = CASE :listed_in WHEN '' THEN '' ELSE listed_in END
 WHERE id = :id;
 
@@ -88,8 +89,8 @@ SELECT COUNT(*), COALESCE(SUM(polls), 0), COALESCE(SUM(changes), 0),
 FROM pages WHERE removed_at IS NULL;
 
 -- name: count_without_copy
--- The watched pages that no poll has found yet.
-SELECT COUNT(*) FROM pages WHERE removed_at IS NULL AND seen_at IS NULL;
+-- The watched pages of which no poll has brought a copy yet.
+SELECT COUNT(*) FROM pages WHERE removed_at IS NULL AND first_seen_at IS NULL;
 
 -- name: count_poll
 -- Count a late observation of an older poll; the first copy of a page is no change.
@@ -587,13 +588,14 @@ WHERE p.fetch_number > :after AND p.removed_at IS NULL ORDER BY p.fetch_number L
 SELECT page_id, terms FROM documents WHERE page_id > :after ORDER BY page_id LIMIT :limit;
 
 -- name: documents_after
--- Pages that were seen, with their texts.
+-- Pages of which there is a copy, with their texts.
 SELECT p.id, p.url, p.title, d.text, p.relevance, p.depth,
        p.first_seen_at, p.seen_at, p.last_changed_at,
-       p.polls, p.changes, p.gone, o.url
+       p.polls, p.changes, p.gone, o.url,
+       p.name, p.tags, p.weight, p.longest_interval, p.shortest_interval
 FROM pages AS p LEFT JOIN documents AS d ON d.page_id = p.id
 LEFT JOIN pages AS o ON o.id = p.duplicate_of
-WHERE p.id > :after AND p.removed_at IS NULL AND p.seen_at IS NOT NULL
+WHERE p.id > :after AND p.removed_at IS NULL AND p.first_seen_at IS NOT NULL
     AND (:least IS NULL OR p.relevance >= :least)
 ORDER BY p.id LIMIT :limit;
 

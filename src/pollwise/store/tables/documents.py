@@ -20,7 +20,8 @@ Value = TypeVar("Value")
 def read_documents(connection: Connection, least: float | None) -> Iterator[Document]:
     """See `Store.documents`."""
     for row in connection.rows_by_key("documents_after", _AT_ONCE, least=least):
-        page_id, url, title, data, relevance, depth, *times, polls, changes, gone, other = row
+        page_id, url, title, data, relevance, depth, *times, polls, changes, gone, other = row[:13]
+        name, tags, weight, longest_interval, shortest_interval = row[13:]
         text = None if data is None else undamaged(connection.path, page_id, unpack_text, data)
         first_seen_at, last_seen_at, last_changed_at = times
         yield Document(
@@ -37,6 +38,11 @@ def read_documents(connection: Connection, least: float | None) -> Iterator[Docu
             changes=changes,
             gone=bool(gone),
             duplicate_of=other,
+            name=name,
+            tags=tuple(tags.split()),
+            weight=weight,
+            longest_interval=longest_interval,
+            shortest_interval=shortest_interval,
         )
 
 

@@ -145,6 +145,7 @@ def page_values(
         "scope": page.scope,
         **told,
         "listed_in": page.listed_in if isinstance(page, NewPage) else None,
+        "source": page.source if isinstance(page, NewPage) else None,
         "added_at": added_at,
         "depth": 0,
     }

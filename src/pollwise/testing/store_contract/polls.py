@@ -32,6 +32,16 @@ class PollsContract:
         record = watched.pages()[0]
         assert (record.memory.items, record.source) == (("1f", "2e"), "feed")
 
+    def test_what_a_page_is_taken_for_holds_until_a_poll_tells(self, store: Store) -> None:
+        feed = replace(A, source="feed")
+        store.add_pages([feed, B], now=0.0)
+        store.add_pages([replace(B, source="feed")], now=1.0)
+        assert [record.source for record in store.pages()] == ["feed", "feed"]
+        seen = Observation(0, 1.0, Outcome.CHANGED)
+        store.commit(Batch(polls=(PollResult(seen, PageMemory(), source="page"),)))
+        store.add_pages([feed, B], now=2.0)
+        assert [record.source for record in store.pages()] == ["page", "feed"]
+
     def test_the_first_copy_is_no_change(self, watched: Store) -> None:
         watched.commit(Batch(polls=(poll(0, 1.0, Outcome.CHANGED),)))
         record = watched.pages()[0]

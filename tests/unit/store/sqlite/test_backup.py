@@ -185,6 +185,16 @@ def test_a_damaged_database_is_not_copied_over_a_sound_copy(ours: Path, tmp_path
     assert names(tmp_path) == ["copy.db", "pollwise.db"]
 
 
+def test_a_database_that_cannot_be_opened_is_named_and_not_the_copy(
+    ours: Path, tmp_path: Path
+) -> None:
+    ours.with_name(f"{ours.name}-wal").mkdir()
+    with pytest.raises(StoreError) as caught:
+        copy_database(ours, tmp_path / "copy.db")
+    assert_one_line(caught.value, ours, "cannot be opened")
+    assert names(tmp_path) == ["pollwise.db"]
+
+
 def test_a_disk_that_has_no_room_is_one_line(ours: Path, tmp_path: Path) -> None:
     """By a limit on the size of files, which is as good."""
     folder = tmp_path / "full"

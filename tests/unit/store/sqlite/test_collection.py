@@ -175,7 +175,7 @@ class TestHistory:
 
 
 def test_a_damaged_text_is_one_line_for_readers_and_writers(store: Store) -> None:
-    store.commit(Batch(polls=(poll(0, 1.0, Outcome.CHANGED),), discovered=(collected(0),)))
+    store.commit(Batch(polls=(poll(0, 1.0, Outcome.CHANGED, b"x"),), discovered=(collected(0),)))
     with closing(sqlite3.connect(store.path)) as connection, connection:
         connection.execute("UPDATE documents SET text = x'00'")
     for use in (

@@ -19,6 +19,7 @@ from pollwise.frontier.store import FrontierStore
 from pollwise.store import Store
 from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, Sizes
 from pollwise.store.sqlite import database, file_format, lock
+from pollwise.store.sqlite.backup import copy_database
 from pollwise.store.sqlite.connection import SqliteConnection
 from pollwise.store.sqlite.creation import lock_for_writing
 from pollwise.store.sqlite.database import open_for_writing
@@ -445,16 +446,66 @@ def test_a_read_only_folder_is_refused(open_folder: Path) -> None:
     assert not files(path)
 
 
-def test_a_database_in_a_read_only_folder_is_refused(open_folder: Path) -> None:
+@pytest.fixture
+def in_open_folder(open_folder: Path) -> Path:
+    """A database of one page that every user can read."""
     path = open_folder / "pollwise.db"
-    Store.open(path).close()
-    before = path.read_bytes()
-    open_folder.chmod(0o555)
-    for open_store in (Store.open, Store.open_readonly):
+    with Store.open(path) as store:
+        store.add_pages([NewPage("https://example.org/")], now=0.0)
+    path.chmod(0o644)
+    return path
+
+
+def test_a_database_in_a_read_only_folder_is_refused_by_a_writer(in_open_folder: Path) -> None:
+    before = in_open_folder.read_bytes()
+    in_open_folder.parent.chmod(0o555)
+    with unprivileged(), pytest.raises(StoreError) as caught:
+        Store.open(in_open_folder)
+    mend = "check the permissions of the file and its folder"
+    assert_one_line(caught.value, in_open_folder, mend)
+    assert in_open_folder.read_bytes() == before
+
+
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_a_database_that_was_closed_can_be_read_in_a_read_only_folder(
+    in_open_folder: Path, is_copied: bool
+) -> None:
+    folder = in_open_folder.parent
+    (folder / "pollwise.db-wal").touch()  # as a process leaves it that only read
+    copies = folder / "copies"
+    copies.mkdir(0o777)
+    copies.chmod(0o777)
+    before = files(in_open_folder)
+    folder.chmod(0o555)
+    with unprivileged():
+        path = copy_database(in_open_folder, copies / "1.db") if is_copied else in_open_folder
+        with Store.open_readonly(path) as store:
+            assert [record.page.url for record in store.pages()] == ["https://example.org/"]
+    assert files(in_open_folder) == before
+
+
+def test_a_database_in_a_read_only_folder_is_read_beside_its_writer(in_open_folder: Path) -> None:
+    with Store.open(in_open_folder) as store:
+        store.add_pages([NewPage("https://b.example/")], now=1.0)
+        for path in in_open_folder.parent.iterdir():
+            path.chmod(0o644)
+        in_open_folder.parent.chmod(0o555)
+        with unprivileged(), Store.open_readonly(in_open_folder) as reader:
+            assert len(reader.pages()) == 2
+
+
+def test_what_is_newest_is_not_missed_in_a_read_only_folder(in_open_folder: Path) -> None:
+    folder = in_open_folder.parent
+    with Store.open(in_open_folder) as store:
+        store.add_pages([NewPage("https://b.example/")], now=1.0)
+        newest = (folder / "pollwise.db-wal").read_bytes()
+    (folder / "pollwise.db-wal").write_bytes(newest)
+    folder.chmod(0o555)
+    for read in (Store.open_readonly, lambda path: copy_database(path, folder / "copy.db")):
         with unprivileged(), pytest.raises(StoreError) as caught:
-            open_store(path)
-        assert_one_line(caught.value, path, "check the permissions of the file and its folder")
-        assert path.read_bytes() == before
+            read(in_open_folder)
+        told = "is in a read-only place, and what is newest is in pollwise.db-wal beside it: copy"
+        assert_one_line(caught.value, in_open_folder, told)
 
 
 def test_a_read_only_file_is_refused_by_a_writer(open_folder: Path) -> None:
