@@ -13,27 +13,31 @@ _MINUTES = 24 * 60
 
 
 class QuietHours:
-    """Stretches of each day, such as 22:00-06:30; `InputError` for a text that is none.
-
-    >>> QuietHours(["22:00-06:30"]).end_at_minute(23 * 60)
-    '06:30'
-    >>> QuietHours(["22:00-06:30"]).end_at_minute(12 * 60) is None
-    True
-    """
+    """Stretches of each day, such as 22:00-06:30; `InputError` for a text that is none."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._stretches = [_stretch(text) for text in texts]
 
-    def end(self, now: float) -> str | None:
-        """If it is quiet at a time (UTC seconds): until what time of the day, such as 06:30."""
-        local = time.localtime(now)
-        return self.end_at_minute(local.tm_hour * 60 + local.tm_min)
+    def end(self, now: float) -> float | None:
+        """If it is quiet at a time: until when (both UTC seconds)."""
+        until = None
+        for _ in self._stretches:  # one may begin where another ends
+            later = self._end_of_stretch(now if until is None else until)
+            if later is None:
+                break
+            until = later
+        return until
 
-    def end_at_minute(self, minute: int) -> str | None:
-        """`end`, at a minute of the day."""
+    def _end_of_stretch(self, now: float) -> float | None:
+        local = time.localtime(now)
+        minute = local.tm_hour * 60 + local.tm_min
         for begin, end in self._stretches:
             if (minute - begin) % _MINUTES < (end - begin) % _MINUTES:
-                return f"{end // 60:02d}:{end % 60:02d}"
+                day = local.tm_mday + (end <= minute)
+                date = (local.tm_year, local.tm_mon, day, end // 60, end % 60, 0, 0, 0, -1)
+                until = time.mktime(date)
+                # An hour that comes twice, as summer time ends, may be meant the first time.
+                return until if until > now else until + 3600.0
         return None
 
 

@@ -43,8 +43,13 @@ def test_systemd_reads_the_unit(tmp_path: Path) -> None:
         pytest.skip("there is no systemd here")
     unit = tmp_path / "pollwise.service"
     text = (PACKAGING / "pollwise.service").read_text(encoding="utf-8")
-    # The manual page is that of an installation.
-    unit.write_text(text.replace("Documentation=man:pollwise(1)\n", ""), encoding="utf-8")
+    # The manual page and the program are those of an installation.
+    text = text.replace("Documentation=man:pollwise(1)\n", "")
+    text = text.replace("ExecStart=/usr/local/bin/pollwise ", "ExecStart=/bin/true ")
+    text = re.sub(r"^#(EnvironmentFile|LoadCredential)=", r"\1=", text, flags=re.MULTILINE)
+    assert "\nEnvironmentFile=" in text
+    assert "\nLoadCredential=" in text
+    unit.write_text(text, encoding="utf-8")
     answer = subprocess.run(
         ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False
     )

@@ -10,7 +10,7 @@ from pollwise.shared_scopes import DomainScopes
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web import polite_fetcher
 from pollwise.web.addresses import Addresses
-from pollwise.web.fetcher import FetchResult, follow_none
+from pollwise.web.fetcher import Asking, FetchResult, follow_none
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import WebPoller
 from pollwise.web.robots_rules import Rules
@@ -37,7 +37,7 @@ class Web:
     async def wait(self, seconds):
         self.now += seconds
 
-    async def fetch(self, url, memory):
+    async def fetch(self, url, memory, asking=None):
         begun_at = self.now
         await asyncio.sleep(0)
         self.now = begun_at + 1.0
@@ -255,6 +255,18 @@ async def test_hosts_that_are_free_are_forgotten(monkeypatch, delay):
     for n in range(40):
         await web.polite.fetch(f"http://h{n}/", NOTHING)
     assert len(web.polite._turns) < 12
+
+
+async def test_a_host_that_a_browser_asks_is_not_forgotten_meanwhile(monkeypatch):
+    monkeypatch.setattr(polite_fetcher, "_MANY_SCOPES", 1)
+    web = Web()
+    await asyncio.gather(
+        web.polite.fetch_part("http://a/part", Asking("a", {})),
+        web.polite.fetch("http://b/", NOTHING),
+    )
+    await web.polite.fetch("http://a/", NOTHING)
+    begun = [begun_at for url, begun_at, _ in web.exchanges if url == "http://a/"]
+    assert begun == [4.0]
 
 
 async def test_hosts_of_a_group_take_turns_also_within_a_redirect():

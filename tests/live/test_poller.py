@@ -9,6 +9,7 @@ from pollwise.events import HostBlocked, HostPaced
 from pollwise.sources.reading import read
 from pollwise.sources.view import NO_HUB, HubLinks
 from pollwise.types import Observation, Outcome, Page, PageMemory
+from pollwise.web import poller as poller_module
 from pollwise.web.beside import Beside
 from pollwise.web.change import fingerprint
 from pollwise.web.fetcher import FetchResult, HttpFetcher
@@ -191,6 +192,22 @@ async def test_a_crawl_delay_is_told_once_per_reading(site, poller, page, clock)
     assert (await poller.poll(page, NOTHING)).notices == (HostPaced(clock.now, site.host, 0.0),)
     clock.now += 86400
     assert (await poller.poll(page, NOTHING)).notices == ()
+
+
+async def test_hosts_of_which_nothing_is_told_are_forgotten(
+    site, other_site, poller, page, clock, monkeypatch
+):
+    monkeypatch.setattr(poller_module, "_MANY_SCOPES", 4)
+    poller._kept = 4
+    site.says("/robots.txt", "User-agent: *\nCrawl-delay: 5")
+    told = (await poller.poll(page, NOTHING)).notices
+    assert [notice.delay for notice in told] == [5.0]
+    for n in range(40):
+        await poller.poll(Page(n + 1, other_site.url("/page"), f"{n}.example"), NOTHING)
+    assert len(poller._told) <= 5
+    clock.now += 86400
+    site.says("/robots.txt", "")
+    assert (await poller.poll(page, NOTHING)).notices == (HostPaced(clock.now, site.host, 0.0),)
 
 
 # The clock of the tests stands at Tue, 14 Nov 2023 22:13:20 GMT.

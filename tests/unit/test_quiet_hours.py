@@ -1,6 +1,7 @@
 """Hours of the day in which nothing is polled."""
 
 import time
+from datetime import UTC, datetime
 
 import pytest
 
@@ -8,28 +9,54 @@ from pollwise.errors import InputError
 from pollwise.quiet_hours import QuietHours
 
 
+@pytest.fixture
+def zone(monkeypatch):
+    """Sets the time zone of the process."""
+
+    def set_to(name):
+        monkeypatch.setenv("TZ", name)
+        time.tzset()
+
+    yield set_to
+    monkeypatch.undo()
+    time.tzset()
+
+
 @pytest.mark.parametrize(
     ("minute", "end"),
-    [(0, "06:30"), (389, "06:30"), (390, None), (720, "13:00"), (1319, None), (1320, "06:30")],
+    [(0, 390), (389, 390), (390, None), (720, 780), (1319, None), (1320, 1440 + 390)],
 )
-def test_stretches_go_round_midnight(minute, end):
-    assert QuietHours(["22:00-6:30", "12:00-13:00"]).end_at_minute(minute) == end
+def test_stretches_go_round_midnight(zone, minute, end):
+    zone("UTC")
+    until = QuietHours(["22:00-6:30", "12:00-13:00"]).end(minute * 60.0 + 30.0)
+    assert until == (None if end is None else end * 60.0)
+
+
+def test_stretches_that_meet_end_together(zone):
+    zone("UTC")
+    quiet = QuietHours(["05:00-06:30", "22:00-00:00", "00:00-05:00"])
+    assert quiet.end(23 * 3600.0) == (24 + 6.5) * 3600.0
+    assert QuietHours(["00:00-12:00", "12:00-00:00"]).end(0.0) is not None
+
+
+def test_it_is_quiet_for_as_long_as_the_clock_of_the_zone_says(zone):
+    zone("CET-1CEST,M3.5.0,M10.5.0/3")
+    quiet = QuietHours(["02:00-02:30", "22:00-06:00"])
+    summer = datetime(2026, 3, 28, 21, 30, tzinfo=UTC).timestamp()
+    assert quiet.end(summer) == datetime(2026, 3, 29, 4, 0, tzinfo=UTC).timestamp()
+    twice = datetime(2026, 10, 25, 1, 10, tzinfo=UTC).timestamp()  # 02:10 for the second time
+    assert QuietHours(["02:00-02:30"]).end(twice) == twice + 20 * 60.0
 
 
 def test_none_is_never_quiet():
     assert QuietHours([]).end(0.0) is None
 
 
-def test_the_hours_are_those_of_the_time_zone(monkeypatch):
-    monkeypatch.setenv("TZ", "XYZ-5")  # five hours ahead of UTC
-    time.tzset()
-    try:
-        quiet = QuietHours(["05:00-05:10"])
-        assert quiet.end(0.0) == "05:10"
-        assert quiet.end(600.0) is None
-    finally:
-        monkeypatch.undo()
-        time.tzset()
+def test_the_hours_are_those_of_the_time_zone(zone):
+    zone("XYZ-5")  # five hours ahead of UTC
+    quiet = QuietHours(["05:00-05:10"])
+    assert quiet.end(0.0) == 600.0
+    assert quiet.end(600.0) is None
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,6 @@ def check_config(
     from pollwise.console.quantities import count
     from pollwise.live.followed_list import FollowedList
     from pollwise.live.listening.listener import read_token
-    from pollwise.notify.receivers import receiver_of, require_own_names
     from pollwise.settings import WatchSettings
     from pollwise.web.own_headers import read_own_headers
 
@@ -42,11 +41,7 @@ def check_config(
     told = settings_of(configuration, configuration.db or DB)
     read_own_headers(WatchSettings(**told), configuration.headers)
     read_token(WatchSettings(**told))
-    receivers = receivers_of(configuration)
-    try:
-        require_own_names([*map(receiver_of, told.get("notify", ())), *receivers])
-    except InputError as error:
-        raise InputError(f"{file}: {error}") from error
+    all_receivers_of(configuration)
     pages = len(configuration.pages)
     if configuration.file is not None:
         pages += len(FollowedList(configuration.file).pages)
@@ -54,7 +49,8 @@ def check_config(
     settings = count(len(configuration.settings) + len(places), "setting")
     headers = len(configuration.headers)
     secret = f", {count(headers, 'secret header')}" if headers else ""
-    told_of = f", {count(len(receivers), 'receiver')} of notices" if receivers else ""
+    receivers = len(configuration.notify)
+    told_of = f", {count(receivers, 'receiver')} of notices" if receivers else ""
     notify(f"{file} can be used: {settings}, {count(pages, 'page')}{secret}{told_of}")
 
 
@@ -152,3 +148,17 @@ def receivers_of(configuration: "Configuration") -> "list[Receiver]":
         return [read_receiver(told, folder) for told in configuration.notify]
     except InputError as error:
         raise InputError(f"{configuration.path}: {error}") from error
+
+
+def all_receivers_of(configuration: "Configuration") -> "list[Receiver]":
+    """The same, and those that its `[watch]` names; `InputError` if two have one name, too."""
+    from pollwise.notify.receivers import receiver_of, require_own_names
+
+    told = settings_of(configuration, configuration.db or DB)
+    receivers = receivers_of(configuration)
+    try:
+        receivers = [*map(receiver_of, told.get("notify", ())), *receivers]
+        require_own_names(receivers)
+    except InputError as error:
+        raise InputError(f"{configuration.path}: {error}") from error
+    return receivers

@@ -5,7 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pollwise.console.changes import coloured_lines, print_change
-from pollwise.console.quantities import count, duration, storage
+from pollwise.console.quantities import count, storage
 from pollwise.console.streams import stderr, stdout
 from pollwise.console.tables import moment
 from pollwise.insight.changes import (
@@ -19,6 +19,7 @@ from pollwise.insight.changes import (
 )
 from pollwise.insight.difference import Difference
 from pollwise.insight.word_diff import BlockDiff, Edit
+from pollwise.insight.words import in_time
 from pollwise.texts import printable
 
 __all__ = ["print_changes", "print_diff", "print_history"]
@@ -121,4 +122,4 @@ def _changed(change: ListedChange | HistoryEntry) -> str:
     what = happened(change.kind, change.status) + (" back" if change.reverted else "")
     if change.before_at is None:
         return what
-    return f"{what} in the {duration(change.seen_at - change.before_at)} before"
+    return in_time(what, change.seen_at - change.before_at)

@@ -123,7 +123,8 @@ def _print_watched(page: Explanation) -> None:
 def _next_poll(page: Explanation) -> str:
     """When a poll may be made; one that nothing but the budget holds back is not foretold."""
     waits_for = page.rests_until if page.due_at is None else page.due_at
-    is_held_back = page.earliest_poll_at is not None or page.host_free_at is not None
+    holds = (page.earliest_poll_at, page.host_free_at, page.quiet_until)
+    is_held_back = any(until is not None for until in holds)
     if is_held_back or waits_for is None or page.next_poll_at is None:
         return moment(page.next_poll_at)
     return "due now" if waits_for < page.next_poll_at else moment(page.next_poll_at)
@@ -172,7 +173,7 @@ def reason_told(
     if page.paused:
         return f"it is paused: {resume}"
     if page.quiet_until is not None:
-        return f"these are quiet hours: no poll begins until {page.quiet_until}"
+        return f"these are quiet hours: no poll begins until {at(page.quiet_until)}"
     if page.failures or page.outcome is Outcome.GONE:
         why = "its polls fail" if page.failures else "its server says it is gone"
         rests_until, free_at = page.rests_until, page.host_free_at

@@ -95,6 +95,9 @@ def _rows(status: Status) -> list[tuple[str, str]]:
         ("objective", status.objective or "-"),
         ("last start (UTC)", "never" if status.started_at is None else moment(status.started_at)),
     ]
+    if status.quiet_until is not None:
+        told = f"no poll begins until {moment(status.quiet_until)} (UTC)"
+        rows.insert(1, ("quiet hours", told))
     if status.with_hub:
         trouble = f"; one is not: {status.hub_error}" if status.hub_error else ""
         told = f"{status.subscribed:,} of {count(status.with_hub, 'page')} with a hub{trouble}"

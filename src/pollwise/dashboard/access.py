@@ -103,6 +103,11 @@ class Guard:
         is_followed = request.headers.get("sec-fetch-mode", "navigate") == "navigate"
         if is_elsewhere and (request.method not in _READING or not is_followed):
             line = "refused, as a page of another origin asks for it"
+            if "sec-fetch-site" not in request.headers:  # then the Host tells what the origin is
+                line += (
+                    "; if a proxy is before this server, it must hand on Host as it came, and"
+                    " --name must have that name"
+                )
             return error_answer(403, line)
         length = request.headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BYTES:

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.stopped import Stopped
 from pollwise.insight.snapshot import Snapshot
+from pollwise.insight.words import moment
 from pollwise.live.run_figures import RunFigures
 from pollwise.settings import CollectSettings, Settings, WatchSettings
 from pollwise.version import __version__
@@ -92,6 +93,6 @@ def polling_state(
         return PollingState.compiling, words, None
     if figures.quiet and isinstance(settings, WatchSettings):
         until = settings.quiet_hours().end(now)
-        words = "no poll begins" if until is None else f"no poll begins until {until}"
+        words = "no poll begins" if until is None else f"no poll begins until {moment(until)} (UTC)"
         return PollingState.quiet, f"Quiet hours: {words}", None
     return PollingState.polling, "Polling", None

@@ -88,8 +88,8 @@ class Explanation:
     now, and there is no copy yet. `demanded`: the latter is as a user asked for it.
     `changes_in_row` counts the latest polls that all found a change; `slowed`: so many that the
     page is polled once a round of all pages at most. `masked` are the parts of the page that count
-    for no change. `quiet_until` is the time of the day until which nothing is polled, if these are
-    quiet hours. `signal` is the probability that the page has changed as somebody said at
+    for no change. `quiet_until` is when these quiet hours end, in which nothing is polled (None:
+    these are none). `signal` is the probability that the page has changed as somebody said at
     `signalled_at` (None: nobody did since its copy was made). `share_of` is the tag whose share of
     the budget it has, None: that of all pages without such a tag. A page that is `paused` is not
     polled: `next_poll_at` is None then. `name`, `tags`, `select`, `ignore` and `render`: see
@@ -136,7 +136,7 @@ class Explanation:
     select: tuple[str, ...]
     ignore: tuple[str, ...]
     render: bool
-    quiet_until: str | None
+    quiet_until: float | None
     signal: float | None
     signalled_at: float | None
     share_of: str | None
@@ -170,7 +170,8 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
     page, now = record.page, known.now
     scope = known.scheduler.scope_of(page.id)
     estimate = known.policy.estimate(page.id, now)
-    waits = waits_of(known.scheduler, record, estimate.due_at, now)
+    quiet_until = known.settings.quiet_hours().end(now)
+    waits = waits_of(known.scheduler, record, estimate.due_at, now, quiet_until=quiet_until)
     limited_until = known.scheduler.host_limited_until(page.scope)
     bounds = known.scheduler.bounds
     evidence = of_page(estimate.polls)
@@ -223,7 +224,7 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
         select=page.select,
         ignore=page.ignore,
         render=page.render,
-        quiet_until=known.settings.quiet_hours().end(now),
+        quiet_until=quiet_until,
         signal=estimate.signal,
         signalled_at=estimate.signalled_at,
         share_of=shared_tag(parse_shares(known.settings.shares), page.tags),

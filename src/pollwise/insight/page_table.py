@@ -203,8 +203,9 @@ class PageTable:
         if self.known is None:
             return []
         scheduler, now = self.known.scheduler, self.known.now
+        quiet_until = self.known.settings.quiet_hours().end(now)
         return [
-            waits_of(scheduler, record, due_at, now)
+            waits_of(scheduler, record, due_at, now, quiet_until=quiet_until)
             for record, due_at in zip(
                 self.records, self.known.estimates["due_at"].tolist(), strict=True
             )

@@ -105,6 +105,7 @@ class Status:
     `last_changes` and `failures` name up to ten pages, the latest and the longest failing ones
     first; `failing_receivers` are those of notices. `gone` counts the pages whose latest poll found
     them gone, of which `gone_pages` names up to ten, and `paused` those that users paused.
+    `quiet_until` is when these quiet hours end, in which nothing is polled (None: these are none).
     `with_hub` counts those whose hubs are asked to tell of changes, `subscribed` those whose hubs
     do; `hub_error` is what went wrong with another one, if it is known. `always_changing` pages
     differed at every one of their latest 12 polls; `always_changes` names up to ten of them.
@@ -131,6 +132,7 @@ class Status:
     failing: int
     gone: int
     paused: int
+    quiet_until: float | None
     with_hub: int
     subscribed: int
     hub_error: str | None
@@ -163,6 +165,7 @@ def status_of(snapshot: Snapshot, store: StoreReader, *, foreseen: bool = True) 
     records, runs = snapshot.records, snapshot.runs
     collection = snapshot.collection
     now = time.time()
+    watch = settings if isinstance(settings, WatchSettings) else None
     receivers = failing_receivers(store, now)
     subscriptions = store.subscriptions()
     unconfirmed = [own for own in subscriptions if (own.lease_until or 0.0) <= now]
@@ -182,8 +185,8 @@ def status_of(snapshot: Snapshot, store: StoreReader, *, foreseen: bool = True) 
     return Status(
         database=str(snapshot.database),
         budget=None if settings is None else settings.budget,
-        shares=tuple(_shares(settings, records)) if isinstance(settings, WatchSettings) else (),
-        objective=settings.objective if isinstance(settings, WatchSettings) else None,
+        shares=() if watch is None else tuple(_shares(watch, records)),
+        objective=None if watch is None else watch.objective,
         started_at=runs[-1].started_at if runs else None,
         pages=totals.pages,
         polls=totals.polls,
@@ -197,6 +200,7 @@ def status_of(snapshot: Snapshot, store: StoreReader, *, foreseen: bool = True) 
         failing=totals.failing,
         gone=len(gone),
         paused=sum(record.page.paused for record in records),
+        quiet_until=None if watch is None else watch.quiet_hours().end(now),
         with_hub=len(subscriptions),
         subscribed=len(subscriptions) - len(unconfirmed),
         hub_error=next((own.error for own in unconfirmed if own.error), None),

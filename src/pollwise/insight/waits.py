@@ -22,10 +22,18 @@ class Waits:
     next_poll_at: float | None
 
 
-def waits_of(scheduler: Scheduler, record: PageRecord, index_due_at: float, now: float) -> Waits:
+def waits_of(
+    scheduler: Scheduler,
+    record: PageRecord,
+    index_due_at: float,
+    now: float,
+    *,
+    quiet_until: float | None,
+) -> Waits:
     """`index_due_at` is when the index reaches the price; a page that rests is not due by that.
 
-    A page without a copy is due now, whatever its bounds are.
+    No poll begins before `quiet_until`, the end of the quiet hours if it is
+    quiet now. A page without a copy is due now, whatever its bounds are.
     """
     page = record.page
     rests = record.outcome in (Outcome.FAILED, Outcome.GONE)
@@ -35,11 +43,12 @@ def waits_of(scheduler: Scheduler, record: PageRecord, index_due_at: float, now:
     rests_until = scheduler.rests_until(page.id) if rests else None
     host_free_at = scheduler.host_free_at(page.scope, now)
     waits_for = rests_until if rests else due_at
+    free_at = now if quiet_until is None else quiet_until
     return Waits(
         due_at,
         rests_until,
         host_free_at if host_free_at > now else None,
         earliest if earliest > now else None,
         latest if latest < math.inf and page.seen_at is not None else None,
-        None if waits_for is None else max(waits_for, earliest, host_free_at, now),
+        None if waits_for is None else max(waits_for, earliest, host_free_at, free_at),
     )

@@ -3,7 +3,7 @@
 import math
 from datetime import UTC, datetime
 
-__all__ = ["age", "count", "duration", "duration_unit", "moment", "number", "worth"]
+__all__ = ["age", "count", "duration", "duration_unit", "in_time", "moment", "number", "worth"]
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _YEAR = 365.25 * _DAY
@@ -97,6 +97,18 @@ def age(young: float, old: float) -> str:
     if least.partition(" ")[2] == most.partition(" ")[2]:
         least = least.partition(" ")[0]
     return f"{least} to {most} ago"
+
+
+def in_time(what: str, seconds: float) -> str:
+    """What happened within so many seconds.
+
+    Of less than a second nothing is told: only times that were set back, as a clock was ahead, are
+    as close as that.
+
+    >>> in_time("changed", 90.0), in_time("changed", 0.001)
+    ('changed in the 90 s before', 'changed')
+    """
+    return what if seconds < 1.0 else f"{what} in the {duration(seconds)} before"
 
 
 def moment(seconds: float | None) -> str:

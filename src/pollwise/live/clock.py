@@ -57,8 +57,8 @@ class LiveClock:
     ) -> None:
         self._machine_clock = machine_clock
         self._seconds = seconds
-        self._now = machine_clock()
-        self._counted = seconds()
+        self._begun_at = machine_clock()
+        self._begun_count = self._counted = seconds()
         self._pulse = _Pulse()
         self.is_apart = False
         self._fell = False
@@ -66,12 +66,13 @@ class LiveClock:
     def __call__(self) -> float:
         """The time in UTC seconds since 1970; it never falls."""
         counted = self._seconds()
-        if counted >= self._counted:
-            self._now += counted - self._counted
-        else:
+        if counted < self._counted:  # it goes on from where it was
+            self._begun_at += self._counted - self._begun_count
+            self._begun_count = counted
             self._fell = True
         self._counted = counted
-        return self._now
+        # Not a sum of steps: each would be rounded, and many looks a second would add that up.
+        return self._begun_at + (counted - self._begun_count)
 
     @property
     def moved(self) -> float:

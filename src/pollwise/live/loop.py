@@ -124,7 +124,8 @@ async def run(
     `incoming` events and changes of masks. `is_over` is asked while no poll is under way, with the
     time at which the scheduler wants to be asked again; if it is, `stop` is set here. Polls under
     way at the end are cut short: those that have no answer yet are dropped. What `record`, a poll,
-    `policy_ready` or `incoming` raises ends the loop.
+    `policy_ready` or `incoming` raises ends the loop; before what a poll raises does, the reports
+    of the others are recorded.
     """
     under_way = _UnderWay(poller, watched)
     stopping = asyncio.ensure_future(stop.wait())
@@ -173,6 +174,8 @@ async def run(
             await record(told(turn, events))
             # The loop holds no content while it waits: it may be all that there is room for.
             turn = Progress((), ())
+            if under_way.error is not None:
+                break
             if is_over is not None and not under_way.polls and is_over(wake_at):
                 stop.set()
             while not (stop.is_set() or under_way.news().done() or clock() >= wake_at):
@@ -200,6 +203,8 @@ async def run(
         for event in events:
             scheduler.handle(event)
         await record(told(turn, events))
+        if under_way.error is not None:
+            raise under_way.error
     finally:
         for waiting in (stopping, *under_way.polls):
             waiting.cancel()
@@ -213,6 +218,8 @@ class _UnderWay:
         self._poller = poller
         self._watched = watched
         self.polls: list[asyncio.Task[PollReport]] = []
+        self.error: BaseException | None = None
+        """What the first poll raised that did not report."""
         self._asked: dict[asyncio.Task[PollReport], Page] = {}
         """The pages as they were when their polls began."""
         self._remasked: dict[int, list[MaskChange]] = {}
@@ -223,11 +230,14 @@ class _UnderWay:
         self._look_anew()
 
     def obey(self, commands: Sequence[Command]) -> float:
-        """Begin the polls that are commanded; the time at which the scheduler wants a `Tick`."""
+        """Begin the polls that are commanded; the time at which the scheduler wants a `Tick`.
+
+        None begins any more once there is an `error`.
+        """
         wake_at = 0.0
         for command in commands:
             match command:
-                case Poll(page_id):
+                case Poll(page_id) if self.error is None:
                     own = self._watched[page_id]
                     poll = asyncio.ensure_future(self._poller.poll(own.page, own.memory))
                     poll.add_done_callback(self._note_end)
@@ -264,11 +274,11 @@ class _UnderWay:
         return self._many
 
     def ended(self) -> tuple[PollReport, ...]:
-        """Take out the polls that have ended; their reports."""
+        """Take out the polls that have ended; the reports of those that raised no error."""
         self._look_anew()
-        reports = tuple(self._report(poll) for poll in self.polls if poll.done())
+        done = [poll for poll in self.polls if poll.done()]
         self.polls = [poll for poll in self.polls if not poll.done()]
-        return reports
+        return tuple(report for poll in done if (report := self._report(poll)) is not None)
 
     async def cut_short(self) -> tuple[PollReport, ...]:
         """End all polls now; the reports of those that had their answer already."""
@@ -278,10 +288,17 @@ class _UnderWay:
         self.polls = [poll for poll in self.polls if not poll.cancelled()]
         return self.ended()
 
-    def _report(self, poll: asyncio.Task[PollReport]) -> PollReport:
-        """The report of a poll; as of a postponed one if other parts of the page count by now."""
-        report = poll.result()
+    def _report(self, poll: asyncio.Task[PollReport]) -> PollReport | None:
+        """The report of a poll; as of a postponed one if other parts of the page count by now.
+
+        None if it raised an error, which is kept if it is the first.
+        """
         asked = self._asked.pop(poll)
+        try:
+            report = poll.result()
+        except BaseException as error:
+            self.error = self.error or error
+            return None
         own = self._watched.get(asked.id)
         changes = self._remasked.pop(asked.id, ())
         if own is None or has_same_parts(asked, own.page):

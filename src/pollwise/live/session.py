@@ -20,6 +20,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -28,7 +29,7 @@ import uvloop
 
 from pollwise.errors import StateError, StoreDiskError, StoreError
 from pollwise.fetch_settings import FetchSettings
-from pollwise.insight.words import number
+from pollwise.insight.words import duration, number
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.compiling import has_compiled, preparing, rehearse
 from pollwise.live.incoming import Incoming
@@ -45,6 +46,7 @@ from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import Settings, WatchSettings, damaged_run
 from pollwise.slow_work import told_if_slow
 from pollwise.store import Store
+from pollwise.store.records import Batch
 from pollwise.store.retention import parse_retention
 from pollwise.texts import plain
 from pollwise.types import Observation, Outcome, StateDict
@@ -121,7 +123,11 @@ class Session:
         self.clock = clock
         self.say = say
         self._once = once
-        store.set_back_times(clock())
+        if (ahead := store.set_back_times(clock())) is not None:
+            say(
+                f"the clock of this machine was {duration(ahead.ahead)} ahead: what was stored then"
+                " counts as of now, and nothing of the budget was saved up since"
+            )
         store.keep_versions(parse_retention(settings.keep))
         self._learned: StateDict | None = None
         self._awaited: AwaitedPolicy | None = None
@@ -162,9 +168,14 @@ class Session:
         from pollwise.policies.arrays import not_after
 
         store = self.store
-        learned = learned_by(store, policy)
-        self._learned = None if learned is None else not_after(learned, self.clock())
-        if learned is None and store.has_learned():
+        self._learned = learned = learned_by(store, policy)
+        if learned is not None:
+            self._learned = not_after(learned, self.clock())
+            if self._learned is not learned:
+                # Kept now, or what is learned of pages that are not polled soon is set back again
+                # at every start, and never due.
+                store.commit(Batch(learned=self._learned))
+        elif store.has_learned():
             self.say(f"what {store.path.name} has learned is of an earlier version: learning anew")
             store.forget_learned()
 
@@ -297,6 +308,8 @@ class Session:
         initial = InitialState(pages, learned, self.store.scheduler_state(), is_awaited, first)
         try:
             initial.begin(self.scheduler)
+            if self.scheduler.set_back(self.clock()):
+                initial = replace(initial, scheduler=self.scheduler.state())
         except StateError as error:
             raise damaged_run(self.store.path) from error
         return initial

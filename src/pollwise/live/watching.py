@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pollwise.errors import InputError, StoreInUseError
 from pollwise.fetch_settings import HeaderLine
+from pollwise.insight.words import moment
 from pollwise.live.bell import Bell
 from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import Clock, LiveClock
@@ -361,14 +362,16 @@ class _Staffing:
         self._quiet = quiet
         self._clock = clock
         self._say = say
-        self._until: str | None = None
+        self._until: float | None = None
 
     def __call__(self) -> int:
         until = self._quiet.end(self._clock())
         if until != self._until:
             self._until = until
             self._say(
-                f"quiet hours: no poll begins until {until}" if until else "quiet hours are over"
+                "quiet hours are over"
+                if until is None
+                else f"quiet hours: no poll begins until {moment(until)} (UTC)"
             )
         return most_polls() if until is None else 0
 

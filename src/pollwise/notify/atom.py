@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 from pollwise.insight.changes import ListedChange, happened
-from pollwise.insight.words import duration
+from pollwise.insight.words import in_time
 from pollwise.notify.wording import difference_lines, headline, title_of
 from pollwise.store.records import ChangeKind
 from pollwise.texts import printable
@@ -36,7 +36,7 @@ def atom_feed(feed_id: str, changes: Iterable[ListedChange], now: float) -> byte
         for tag in change.tags:
             ElementTree.SubElement(entry, "category", term=printable(tag))
         what = happened(change.kind, change.status)
-        when = f"{what} in the {duration(change.seen_at - change.before_at)} before"
+        when = in_time(what, change.seen_at - change.before_at)
         _add(entry, "summary", "\n".join([*difference_lines(change), when]))
     ElementTree.indent(feed)
     document: bytes = ElementTree.tostring(feed, encoding="utf-8", xml_declaration=True)

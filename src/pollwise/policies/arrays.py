@@ -193,11 +193,15 @@ def check_state(given: StateDict, expected: StateDict) -> None:
 
 
 def not_after(state: StateDict, now: float) -> StateDict:
-    """The learned state with no time later than `now`, when the clock that gave it was ahead."""
-    return {
-        name: np.minimum(array, now) if name.endswith("_at") else array
-        for name, array in state.items()
-    }
+    """The learned state with no time later than `now`, when the clock that gave it was ahead.
+
+    The very same state if it has none.
+    """
+    times = {name: array for name, array in state.items() if name.endswith("_at")}
+    bounded = {name: np.minimum(array, now) for name, array in times.items()}
+    if all(np.array_equal(times[name], bounded[name], equal_nan=True) for name in times):
+        return state
+    return {**state, **bounded}
 
 
 def check_sound(owner: str, sound: Mapping[str, Any]) -> None:

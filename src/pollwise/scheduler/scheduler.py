@@ -260,20 +260,29 @@ class Scheduler:
     def begin(self, now: float) -> None:
         """Let the run begin at `now`, at the latest with the first event.
 
-        Nothing was saved up before. If what was loaded was saved later than now, by a clock that
-        was ahead, all of it is set back, as if no time had passed since.
+        Nothing was saved up before. See also `set_back`.
         """
         self._now = now
-        ahead = self.saved_at - now
-        if ahead > 0:
-            self._cell_rate.next_at -= ahead
-            self._hosts.set_back(ahead)
-            self._back_offs.set_back(ahead)
-            self.saved_at = now
+        self.set_back(now)
         self._cell_rate.begin(now)
         if self._first_copies is not None:
             self._first_copies.rate.begin(now)
         self._bounds.begin(now, self._back_offs.rest)
+
+    def set_back(self, now: float) -> bool:
+        """If what was loaded was saved later than `now`, by a clock that was ahead, set it back.
+
+        It is as if no time had passed since. Whether it was so; for before the first event, which
+        does the same.
+        """
+        ahead = self.saved_at - now
+        if ahead <= 0:
+            return False
+        self._cell_rate.next_at -= ahead
+        self._hosts.set_back(ahead)
+        self._back_offs.set_back(ahead)
+        self.saved_at = now
+        return True
 
     def state(self) -> str:
         """What must survive a restart, as JSON: the budget's position, hosts, back-offs, prices.

@@ -58,10 +58,11 @@ _APART = 1.1
 
 @dataclass(slots=True)
 class _Turn:
-    """Whose turn it is at one scope."""
+    """Whose turn it is at one scope. `parts` counts the exchanges under way beside the turns."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0
+    parts: int = 0
     ended_at: float = -float("inf")
     blocked_until: float = -float("inf")
 
@@ -202,9 +203,11 @@ class PoliteFetcher:
         if turn.blocked_until > self._clock() or self._blocked_for(scope) > 0:
             raise PostponedError(f"{scope} wants to be left alone")
         self._traffic.requests += 1
+        turn.parts += 1
         try:
             result = await self._exchanges.fetch(url, PageMemory(), asking=asking)
         finally:
+            turn.parts -= 1
             turn.ended_at = self._clock()
         self._heed(scope, result)
         return result
@@ -275,6 +278,8 @@ class PoliteFetcher:
         """Drop the scopes that are free; next time when twice as many as now are kept."""
         now = self._clock()
         self._turns = {
-            s: t for s, t in self._turns.items() if t.waiting or self._free_at(s, t) > now
+            s: t
+            for s, t in self._turns.items()
+            if t.waiting or t.parts or self._free_at(s, t) > now
         }
         self._kept = max(_MANY_SCOPES, 2 * len(self._turns))

@@ -69,7 +69,7 @@ LONGEST_POLL = 240.0
 
 _LARGE_LOOK = 16 * 1024
 """Bytes from which on three bodies are searched for noise beside the loop."""
-
+_MANY_SCOPES = 10_000
 
 Notice = HostBlocked | HostPaced
 """What a poll tells of the page's host, for the scheduler."""
@@ -164,6 +164,7 @@ class WebPoller:
         # By scope, then by origin: until when the robots.txt told of last holds, and its crawl
         # delay.
         self._told: dict[str, dict[str, tuple[float | None, float]]] = {}
+        self._kept = _MANY_SCOPES
 
     def fetcher_for(self, *, render: bool) -> Fetcher:
         """What fetches pages that are to be rendered, or those that are not."""
@@ -367,9 +368,25 @@ class WebPoller:
 
     def _origins(self, page: Page) -> dict[str, tuple[float | None, float]]:
         """The row of `_told` for the scope of a page, with that of its origin."""
-        origins = self._told.setdefault(self._groups.get(page.scope, page.scope), {})
+        scope = self._groups.get(page.scope, page.scope)
+        if scope not in self._told and len(self._told) >= self._kept:
+            self._forget_plain()
+        origins = self._told.setdefault(scope, {})
         origins.setdefault(origin_of(page.url), (None, 0.0))
         return origins
+
+    def _forget_plain(self) -> None:
+        """Drop the scopes of one origin that wants no delay: nothing was told of them.
+
+        Next time when twice as many as now are kept. Of the others a delay may have to be taken
+        back, and another origin to be known of.
+        """
+        self._told = {
+            scope: origins
+            for scope, origins in self._told.items()
+            if len(origins) > 1 or any(delay > 0 for _, delay in origins.values())
+        }
+        self._kept = max(_MANY_SCOPES, 2 * len(self._told))
 
     def _judged(
         self,

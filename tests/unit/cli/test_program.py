@@ -11,6 +11,7 @@ import pytest
 
 from pollwise.cli.answers import print_json
 from pollwise.insight.knowledge import read_knowledge
+from pollwise.insight.words import moment
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
@@ -284,6 +285,21 @@ def test_what_holds_a_page_back(run, db):
     assert (document["rests_until"], document["next_poll_at"]) == (None, 3e9)
     answer = run("explain", f"{SITE}/news", "--db", db)
     assert "its host is left alone until" in " ".join(answer.out.replace("│", " ").split())
+
+
+def test_in_quiet_hours_the_next_poll_is_at_their_end(run, known):
+    for command in (["status"], ["explain", f"{SITE}/news"]):
+        assert run(*command, "--db", known, "--json").document["quiet_until"] is None
+    with Store.open(known) as store:
+        store.change_settings({"quiet": ["00:00-12:00", "12:00-00:00"]})
+    end = run("status", "--db", known, "--json").document["quiet_until"]
+    assert end > time.time()
+    page = run("explain", f"{SITE}/news", "--db", known, "--json").document
+    assert page["next_poll_at"] == page["quiet_until"] == end
+    told = " ".join(run("explain", f"{SITE}/news", "--db", known).out.replace("│", " ").split())
+    assert "due now" not in told
+    assert f"no poll begins until {moment(end)[:10]}" in told
+    assert "quiet hours" in run("status", "--db", known).out
 
 
 def test_explain_and_plan_tell_the_bounds(run, known):

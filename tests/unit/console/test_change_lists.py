@@ -36,6 +36,12 @@ DIFF = VersionDiff(
 )
 
 
+def test_changes_whose_times_were_set_back_are_said_without_a_span(capsys):
+    change = ListedChange("urn:1", 1, URL, "", (), 0.002, 0.001, False, "old", "new", ())
+    print_changes(replace(CHANGES, changes=(change,)))
+    assert f"{URL}  (changed)\n" in capsys.readouterr().out
+
+
 def test_changes_in_a_pipe(capsys):
     print_changes(CHANGES, 0.0)
     written = capsys.readouterr()

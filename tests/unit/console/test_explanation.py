@@ -131,6 +131,8 @@ def test_a_page_that_is_due_has_no_time_of_its_next_poll(shown):
     assert "next poll (UTC) due now" in shown(resting)
     busy = shown(replace(waiting, host_free_at=172_800.0))
     assert "next poll (UTC) 1970-01-03 00:00:00" in busy
+    quiet = shown(replace(waiting, quiet_until=172_800.0))
+    assert "next poll (UTC) 1970-01-03 00:00:00" in quiet
     later = replace(waiting, due_at=172_800.0)
     assert "next poll (UTC) 1970-01-03 00:00:00" in shown(later)
     assert "A page is polled when its index reaches the price." in shown(later)

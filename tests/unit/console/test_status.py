@@ -32,6 +32,7 @@ STATUS = Status(
     failing=1,
     gone=2,
     paused=0,
+    quiet_until=86_400.0,
     with_hub=5,
     subscribed=4,
     hub_error="denied: not for you",
@@ -74,6 +75,7 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     assert "Pages that are gone: 1 of 2" in shown
     assert "subscribed 4 of 5 pages with a hub; one is not: denied: not for you" in shown
     assert "differ at every poll 1 page" in shown
+    assert "quiet hours no poll begins until 1970-01-02 00:00:00 (UTC)" in shown
     assert "differs at every poll: `pollwise check URL` shows what" in shown
     assert ":smile:/[bold]" in terminal.plain
     assert "no [/] answer" in terminal.plain

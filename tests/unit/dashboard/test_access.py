@@ -278,3 +278,13 @@ async def test_what_only_a_link_may_lead_to() -> None:
     for mode in ("no-cors", "cors", "websocket"):
         answer = await ask(app, "GET", "/x", sec_fetch_mode=mode, **from_elsewhere)
         assert answer.status == 403
+
+
+async def test_who_is_refused_for_a_proxy_that_hands_on_no_host_is_told_the_mend() -> None:
+    app = guarded(token=TOKEN)
+    asked = {"host": "127.0.0.1:8900", "origin": "http://watch.example"}
+    refused = await ask(app, "POST", "/login", **asked)
+    assert is_refused(refused, 403)
+    assert "it must hand on Host as it came, and --name" in json.loads(refused.body)["error"]
+    foreign = await ask(app, "POST", "/login", **asked, sec_fetch_site="cross-site")
+    assert "proxy" not in json.loads(foreign.body)["error"]

@@ -26,6 +26,15 @@ def test_setting_the_machines_clock_moves_nothing(steps: list[tuple[float, float
         assert clock() - 1e9 == passed or abs(clock() - 1e9 - passed) < 1e-3
 
 
+def test_looks_that_are_close_do_not_make_it_drift():
+    counted = 500.0
+    clock = LiveClock(lambda: 1.8e9, lambda: counted)
+    for _ in range(100_000):
+        counted += 1e-4
+        clock()
+    assert abs(clock() - (1.8e9 + 10.0)) < 1e-6
+
+
 def test_it_tells_by_how_much_the_machines_clock_was_set():
     machine, counted = 1e9, 500.0
     clock = LiveClock(lambda: machine, lambda: counted)

@@ -282,6 +282,48 @@ async def test_a_poll_that_raises_ends_it_with_that_error():
     assert setting.web.dropped == [0]
 
 
+async def test_what_other_polls_observed_is_recorded_before_one_that_raises_ends_it():
+    setting = Setting()
+    setting.pages = tuple(map(Page, range(5)))
+    setting.watched = {page.id: Watched(page, PageMemory()) for page in setting.pages}
+    all_asked = asyncio.Event()
+    poll = setting.web.poll
+
+    async def together(page: Page, memory: PageMemory) -> PollReport:
+        report = await poll(page, memory)
+        if len(setting.web.asked) == 5:
+            all_asked.set()
+        await all_asked.wait()
+        if page.id == 1:
+            raise ZeroDivisionError("mine")
+        return report
+
+    setting.web.poll = together
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        await setting.serve(seconds=20.0)
+    recorded = [r.result.observation.page_id for turn in setting.recorded for r in turn.reports]
+    assert sorted(recorded) == [0, 2, 3, 4]
+    assert len(setting.web.asked) == 5
+
+
+async def test_what_was_observed_is_recorded_though_a_poll_cannot_be_cut_short():
+    setting = Setting(_0=lambda *_: None, _1=lambda *_: None)
+    poll = setting.web.poll
+
+    async def cut_short(page: Page, memory: PageMemory) -> PollReport:
+        try:
+            return await poll(page, memory)
+        except asyncio.CancelledError:
+            if page.id == 0:
+                raise ZeroDivisionError("mine") from None
+            return setting.web.changed(page, memory)
+
+    setting.web.poll = cut_short
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        await setting.serve(seconds=1.5)
+    assert [r.result.observation.page_id for r in setting.recorded[-1].reports] == [1]
+
+
 async def test_being_cancelled_drops_the_polls():
     setting = Setting(_0=lambda *_: None)
 

@@ -16,7 +16,9 @@ from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import CollectSettings, WatchSettings
 from pollwise.store import Store
 from pollwise.store.records import Batch, Collected, Discoveries, NewPage, PollResult
+from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Links, Observation, Outcome, PageMemory
+from pollwise.web.poller import PollReport
 
 
 def test_a_run_begins_anew_by_a_clock_that_was_set():
@@ -83,6 +85,52 @@ def test_a_slow_start_of_what_was_compiled_is_not_said_to_compile(tmp_path, monk
     assert said == [
         "getting ready: what was compiled is loaded, or compiled anew for about half a minute"
     ]
+
+
+class Unchanged:
+    """A poller whose pages never change."""
+
+    def __init__(self, clock: FakeClock):
+        self.clock = clock
+        self.polled = []
+
+    async def poll(self, page, memory):
+        self.polled.append(page.id)
+        observation = Observation(page.id, self.clock(), Outcome.UNCHANGED)
+        return PollReport(PollResult(observation, memory))
+
+
+def test_what_was_learned_by_a_clock_that_was_ahead_is_set_back_for_good(tmp_path):
+    said: list[str] = []
+
+    async def call(at: float) -> list[int]:
+        clock = FakeClock(now=at)
+        poller = Unchanged(clock)
+        with Store.open(tmp_path / "pages.db") as store:
+            session = Session(
+                store, WatchSettings(), clock=clock, say=said.append, scheduler=None, once=True
+            )
+            await session.run(poller, asyncio.Event(), on_progress=lambda *_: None)
+        return sorted(poller.polled)
+
+    def learned_at() -> np.ndarray:
+        with Store.open_readonly(tmp_path / "pages.db") as store:
+            return store.load_learned()["page.seen_at"]
+
+    now, hour, day = 1.7e9, 3600.0, 86_400.0
+    with Store.open(tmp_path / "pages.db") as store:
+        pages = [NewPage(f"http://{n}.example/", f"{n}.example") for n in range(3)]
+        store.add_pages(pages, now=now)
+    assert asyncio.run(call(now + 10 * day)) == [0, 1, 2]
+    assert asyncio.run(call(now + 10 * day + hour)) == [0, 1, 2]
+    said.clear()
+    assert len(asyncio.run(call(now))) <= 1
+    assert said[0].startswith("the clock of this machine was 10 days ahead: ")
+    assert learned_at().max() < now + hour
+    known = learned_at()
+    asyncio.run(call(now + 1.0))
+    assert learned_at().min() == known.min(), "it is not set back again"
+    assert asyncio.run(call(now + hour)) == [0, 1, 2]
 
 
 class Told(RandomOrder):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from pollwise.checks import require
 from pollwise.policies.deadline.policy import DeadlinePolicy
-from pollwise.types import Page
+from pollwise.types import Page, StateDict
 
 __all__ = ["Fixed"]
 
@@ -33,3 +33,9 @@ class Fixed(DeadlinePolicy):
 
     def _intervals(self, pages: Sequence[Page]) -> NDArray[np.float64]:
         return np.full(len(pages), self._interval)
+
+    def _restore_deadlines(self, state: StateDict) -> None:
+        # The polls may have been set back since, as a clock was ahead.
+        latest = state["page.polled_at"].astype(np.float64) + self._interval
+        deadlines = np.minimum(state["page.deadline"].astype(np.float64), latest)
+        super()._restore_deadlines({**state, "page.deadline": deadlines})

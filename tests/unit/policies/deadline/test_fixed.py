@@ -5,6 +5,7 @@ import math
 import pytest
 
 from pollwise.errors import InputError
+from pollwise.policies.arrays import not_after
 from pollwise.policies.deadline.fixed import Fixed
 from pollwise.types import Observation, Outcome, Page
 
@@ -87,6 +88,16 @@ def test_it_goes_on_after_a_restart():
     restored.load_state_dict(policy.state_dict())
     selection = restored.select(6.0, 2)
     assert (selection.page_ids.tolist(), selection.wake_at) == ([1], 15.0)
+
+
+def test_a_page_polled_by_a_clock_that_was_ahead_is_due_its_interval_after_now():
+    policy = Fixed(interval=10.0)
+    policy.add([Page(0)])
+    policy.observe([Observation(0, 1000.0, Outcome.UNCHANGED)])
+    restored = Fixed(interval=10.0)
+    restored.add([Page(0)])
+    restored.load_state_dict(not_after(policy.state_dict(), 100.0))
+    assert restored.select(101.0, 1).wake_at == 110.0
 
 
 @pytest.mark.parametrize("interval", [0.0, -1.0, math.inf, math.nan])
