@@ -14,13 +14,14 @@ from pollwise.checks import require, require_choice
 from pollwise.errors import InputError
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.shared_scopes import DomainScopes, domain_scope
+from pollwise.units import DAY
 
 __all__ = ["POLITENESS", "FetchSettings", "HeaderLine", "parse_header"]
 
 POLITENESS = ("host", "domain", "address")
 
 _LONGEST_TIMEOUT = 240.0
-_LONGEST_DELAY = 366 * 86_400.0
+_LONGEST_DELAY = 366 * DAY
 _LARGEST = 500.0
 _TEXT = re.compile(r"[\t\x20-\x7e]*")
 _HOST = r"\[[0-9a-fA-F:.]+\](?::\d+)?|[^\s/:@]*\.[^\s/:@]*(?::\d+)?|[^\s/:@]+:\d+|localhost"

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 
 from pollwise.errors import InputError
+from pollwise.units import HOUR
 
 __all__ = ["QuietHours"]
 
@@ -37,7 +38,7 @@ class QuietHours:
                 date = (local.tm_year, local.tm_mon, day, end // 60, end % 60, 0, 0, 0, -1)
                 until = time.mktime(date)
                 # An hour that comes twice, as summer time ends, may be meant the first time.
-                return until if until > now else until + 3600.0
+                return until if until > now else until + HOUR
         return None
 
 

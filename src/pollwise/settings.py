@@ -27,6 +27,7 @@ from pollwise.store.base import StoreReader
 from pollwise.store.place import Place
 from pollwise.store.retention import parse_retention
 from pollwise.types import Budget
+from pollwise.units import DAY
 
 __all__ = [
     "WATCHING_LINE",
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 _SEED = 0
-_LEASE = 86400.0
+_LEASE = DAY
 """Seconds: longer than any poll of a collection waits for its host, sitemaps and the response
 queue. After the lease, a second poll of the host could begin beside the first."""
 WATCHING_LINE = 16

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pollwise.checks import is_finite, is_real, shown
 from pollwise.errors import InputError
+from pollwise.units import DAY, HOUR, MINUTE, WEEK
 
 __all__ = [
     "LATEST",
@@ -40,7 +41,7 @@ _UNITS = (
 _WRAPPING = {"Y", "M", "W", "D", "h", "m", "s", "ms"}
 """Units of numpy whose dates may be too far off for microseconds, in which they would wrap."""
 _USABLE_YEARS = np.datetime64("-1300", "Y"), np.datetime64("5200", "Y")
-_AGES = {"m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}
+_AGES = {"m": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
 _AGE = re.compile(r"(?P<number>\d{1,6})(?P<unit>[mhdw])", re.ASCII)
 _WANTED = (
     "a time: UTC seconds, a datetime with a time zone, or ISO 8601 such as 2024-05-01T12:00:00Z"

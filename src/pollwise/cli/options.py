@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pollwise.errors import InputError
+from pollwise.units import HOUR
 
 if TYPE_CHECKING:
     from pollwise.store.place import Place as Place
@@ -264,7 +265,7 @@ def parameters_of(objective: ObjectiveName, half_life: float | None) -> dict[str
         raise InputError("--objective ephemeral needs --half-life, hours above 0, such as 6")
     if not 0 < half_life < math.inf:
         raise InputError(f"--half-life {half_life:g}: expected hours above 0, such as 6")
-    return {"decay": math.log(2) / (half_life * 3600.0)}
+    return {"decay": math.log(2) / (half_life * HOUR)}
 
 
 def objective_told(objective: ObjectiveName | None, half_life: float | None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pollwise.cli.options import (
     parameters_of,
 )
 from pollwise.errors import InputError
+from pollwise.units import HOUR
 
 if TYPE_CHECKING:
     from pollwise.objectives import Objective
@@ -167,7 +168,7 @@ def replay(
     history = read_history(
         trace,
         objectives=[aim.value for aim in aims],
-        half_life=None if half_life is None else half_life * 3600.0,
+        half_life=None if half_life is None else half_life * HOUR,
         weighted=weighted,
         ignore_reverts=reverts is RevertsName.ignored,
         last_changed=last_changed,

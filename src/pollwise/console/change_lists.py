@@ -21,6 +21,7 @@ from pollwise.insight.difference import Difference
 from pollwise.insight.word_diff import BlockDiff, Edit
 from pollwise.insight.words import in_time
 from pollwise.texts import printable
+from pollwise.units import WEEK
 
 __all__ = ["print_changes", "print_diff", "print_history"]
 
@@ -28,7 +29,7 @@ _SIGNS = {Edit.SAME: " ", Edit.REMOVED: "-", Edit.ADDED: "+"}
 _STYLES = {Edit.SAME: "", Edit.REMOVED: "red", Edit.ADDED: "green"}
 _STRUCK = {Edit.SAME: "", Edit.REMOVED: "red strike", Edit.ADDED: "green"}
 """Of words within a line."""
-_FURTHER = 4 * 7 * 86_400.0
+_FURTHER = 4 * WEEK
 
 
 def print_changes(answer: Changes, now: float) -> None:

@@ -19,6 +19,7 @@ from pollwise.errors import InputError, StoreError
 from pollwise.insight.difference import Difference, Differs, lines_of, read_difference
 from pollwise.store.place import Place
 from pollwise.texts import printable
+from pollwise.units import MINUTE
 
 __all__ = ["Change", "ChangeLines", "LineLimit", "coloured_lines", "print_change"]
 
@@ -65,7 +66,7 @@ class LineLimit:
 
     def is_over(self, now: float) -> bool:
         """Whether another minute begins at `now` (UTC seconds)."""
-        minute = int(now // 60.0)
+        minute = int(now // MINUTE)
         # A late answer is of a minute before; a clock that was set back, of one long ago.
         if self._minute - _LATE <= minute <= self._minute:
             return False

@@ -8,12 +8,13 @@ from pollwise.console.quantities import count
 from pollwise.console.streams import stdout
 from pollwise.console.tables import Shortened, moment, print_lines
 from pollwise.insight.page_list import PageList
+from pollwise.units import DAY
 
 __all__ = ["print_page_list"]
 
 _WIDE = 120
 """Columns from which there is room for names and tags beside a URL."""
-_LATELY = 180 * 86_400.0
+_LATELY = 180 * DAY
 
 
 def print_page_list(answer: PageList) -> None:

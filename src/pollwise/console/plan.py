@@ -18,10 +18,9 @@ from pollwise.console.streams import stdout
 from pollwise.insight.capacity import shortfall_words
 from pollwise.insight.plan import Plan, PlannedBudget
 from pollwise.texts import plain
+from pollwise.units import DAY
 
 __all__ = ["print_plan"]
-
-_DAY = 86_400.0
 
 
 def print_plan(plan: Plan) -> None:
@@ -65,7 +64,7 @@ def print_plan(plan: Plan) -> None:
 def _budget_text(per_day: float) -> str:
     """A budget in two digits, not less than so much a day, as `--budget` reads it."""
     size, unit = unit_of(per_day)
-    amount = per_day * size / _DAY
+    amount = per_day * size / DAY
     step = 10.0 ** (math.floor(math.log10(amount)) - 1)
     return f"{plain(math.ceil(amount / step) * step, 6)}/{unit.split()[1]}"
 
@@ -92,9 +91,9 @@ def _bounds(plan: Plan) -> str:
 def _cells(budget: PlannedBudget, poll_unit: float, found_unit: float) -> tuple[str, ...]:
     """The figures of a row, in these units of time (seconds), each above its interval."""
     return (
-        number(budget.polls_per_day * poll_unit / _DAY),
-        between(budget.found_per_day * (found_unit / _DAY)).replace(" (", "\n("),
+        number(budget.polls_per_day * poll_unit / DAY),
+        between(budget.found_per_day * (found_unit / DAY)).replace(" (", "\n("),
         percent(budget.freshness).replace(" (", "\n("),
-        durations(budget.delay_days * _DAY).replace(" (", "\n("),
+        durations(budget.delay_days * DAY).replace(" (", "\n("),
         number(budget.marginal_found),
     )

@@ -4,6 +4,7 @@ import math
 
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.words import count, duration, duration_unit, number, worth
+from pollwise.units import DAY, HOUR, MINUTE
 
 __all__ = [
     "between",
@@ -20,9 +21,9 @@ __all__ = [
     "worth",
 ]
 
-_SECOND, _MINUTE, _HOUR, _DAY = 1.0, 60.0, 3600.0, 86_400.0
-_YEAR = 365.25 * _DAY
-_RATES = ((_SECOND, "second"), (_MINUTE, "minute"), (_HOUR, "hour"), (_DAY, "day"))
+_SECOND = 1.0
+_YEAR = 365.25 * DAY
+_RATES = ((_SECOND, "second"), (MINUTE, "minute"), (HOUR, "hour"), (DAY, "day"))
 _RAREST = 10 * _YEAR
 """Seconds between what happens hardly ever."""
 _FAR_APART = 100.0
@@ -73,12 +74,12 @@ def rate(per_day: float) -> str:
     >>> [rate(per_day) for per_day in (0.0, 1 / 3, 1.0, 4.71, 400.0)]
     ['hardly ever', 'every 3 days', 'every 24 hours', '4.7 a day', '17 an hour']
     """
-    if per_day * _RAREST < _DAY:
+    if per_day * _RAREST < DAY:
         return "hardly ever"
     if per_day < _FEWEST:
-        return f"every {duration(_DAY / per_day)}"
+        return f"every {duration(DAY / per_day)}"
     size, unit = unit_of(per_day)
-    return f"{number(per_day * size / _DAY)} {unit}"
+    return f"{number(per_day * size / DAY)} {unit}"
 
 
 def rate_between(per_day: float, low: float, high: float, chance: str) -> str:
@@ -96,7 +97,7 @@ def rate_between(per_day: float, low: float, high: float, chance: str) -> str:
     if per_day < _FEWEST:
         return f"{rate(per_day)} ({chance}: {rate(low)} to {rate(high)})"
     size, _ = unit_of(per_day)
-    return f"{rate(per_day)} ({chance}: {number(low * size / _DAY)}–{number(high * size / _DAY)})"
+    return f"{rate(per_day)} ({chance}: {number(low * size / DAY)}–{number(high * size / DAY)})"
 
 
 def storage(size: float) -> str:
@@ -118,9 +119,9 @@ def unit_of(per_day: float) -> tuple[float, str]:
     ((604800.0, 'a week'), (3600.0, 'an hour'))
     """
     for size, name in _RATES:
-        if per_day * size / _DAY >= _FEWEST:
+        if per_day * size / DAY >= _FEWEST:
             return size, f"{'an' if name == 'hour' else 'a'} {name}"
-    return 7 * _DAY, "a week"
+    return 7 * DAY, "a week"
 
 
 def not_known(polls: int, needed: int) -> str:

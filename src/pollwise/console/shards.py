@@ -8,10 +8,9 @@ from pollwise.console.tables import folded
 from pollwise.insight.shards import Shards
 from pollwise.insight.words import number
 from pollwise.store.place import db_option
+from pollwise.units import DAY
 
 __all__ = ["print_shards"]
-
-_DAY = 86_400.0
 
 
 def print_shards(answer: Shards) -> None:
@@ -35,7 +34,7 @@ def print_shards(answer: Shards) -> None:
             f"{shard.polls:,d}",
             f"{shard.changes:,d}",
             f"{shard.failing:,d}",
-            number(shard.rate * _DAY) if shard.process else "-",
+            number(shard.rate * DAY) if shard.process else "-",
         )
     stdout().print(table)
     one = db_option(answer.shards[0].database)

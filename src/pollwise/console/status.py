@@ -25,10 +25,9 @@ from pollwise.insight.receivers import FailingReceiver
 from pollwise.insight.status import PeriodOutlook, Status
 from pollwise.store.records import ClockSetBack
 from pollwise.store.retention import MOST_EVENT_BYTES, parse_retention
+from pollwise.units import DAY
 
 __all__ = ["print_status"]
-
-_DAY = 86_400.0
 
 
 def print_status(status: Status) -> None:
@@ -138,12 +137,12 @@ def _size(status: Status) -> str:
 
 
 def _growth(growth: Growth) -> str:
-    rate = f"{storage(round(growth.bytes_per_day))} a day over {duration(growth.days * _DAY)}"
+    rate = f"{storage(round(growth.bytes_per_day))} a day over {duration(growth.days * DAY)}"
     most = "" if growth.most_bytes is None else f", up to {storage(round(growth.most_bytes))}"
     free = storage(growth.disk_free_bytes)
     if growth.full_in_days is None:
         return f"{rate}{most}; {free} of the disk are free"
-    return f"{rate}{most}; the disk ({free} free) is full in {duration(growth.full_in_days * _DAY)}"
+    return f"{rate}{most}; the disk ({free} free) is full in {duration(growth.full_in_days * DAY)}"
 
 
 def _receiver(failing: FailingReceiver) -> str:
@@ -165,7 +164,7 @@ def _outlook(period: PeriodOutlook, days: int) -> str:
     return (
         f"{between(period.found_per_day * days)} changes found,\n"
         f"copies fresh {percent(period.freshness)} of the time,\n"
-        f"{_delay(period.delay_days * _DAY)}"
+        f"{_delay(period.delay_days * DAY)}"
     )
 
 

@@ -10,10 +10,10 @@ from pollwise.insight.snapshot import Snapshot
 from pollwise.insight.status import Outlook, outlook_of
 from pollwise.store import Store
 from pollwise.store.base import StoreReader
+from pollwise.units import DAY
 
 __all__ = ["Ahead", "Foreseen", "foreseen", "latest_days"]
 
-_DAY = 86_400.0
 _DAYS = 14
 
 
@@ -52,8 +52,8 @@ def foreseen(snapshot: Snapshot) -> Foreseen | None:
 
 def latest_days(store: StoreReader, now: float) -> tuple[Day, ...]:
     """The changes of content on each of the latest days, today last, from the first with any."""
-    today = now - now % _DAY
-    begins = [today - days * _DAY for days in range(_DAYS - 1, -1, -1)]
+    today = now - now % DAY
+    begins = [today - days * DAY for days in range(_DAYS - 1, -1, -1)]
     since = [store.count_changes(since=begin, of_content=True)[0] for begin in begins]
     found = [one - other for one, other in zip(since, [*since[1:], 0], strict=True)]
     days = [Day(begin, number) for begin, number in zip(begins, found, strict=True)]

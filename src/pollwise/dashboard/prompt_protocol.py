@@ -7,6 +7,8 @@ from typing import Any, cast
 from starlette.requests import Request
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from pollwise.units import HOUR
+
 __all__ = ["PromptProtocol", "answer_lasts"]
 
 _STATE = "connection"
@@ -29,7 +31,7 @@ class PromptProtocol(H11Protocol):
 
     seconds = 20.0
     silent_seconds = 5.0
-    lasting_seconds = 3600.0
+    lasting_seconds = HOUR
     most = 500
     most_of_one = 100
     most_lasting = 100

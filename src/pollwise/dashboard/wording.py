@@ -25,6 +25,7 @@ from pollwise.scheduler.budgets import parse_budget
 from pollwise.store.place import db_option
 from pollwise.texts import plain, printable
 from pollwise.types import Outcome
+from pollwise.units import DAY, HOUR, MINUTE, WEEK
 
 __all__ = [
     "FILTERS",
@@ -42,10 +43,8 @@ __all__ = [
     "when",
 ]
 
-_DAY = 86_400.0
 _NOW = 1.0
 """Seconds; less is said as `just now`."""
-_WEEK = 7 * _DAY
 """From this distance on, a date says more."""
 _FAR_APART = 100.0
 """Times the lower of two rates, the higher: their mean would say nothing."""
@@ -72,7 +71,7 @@ def ago(seconds: float, now: float) -> str:
     gone = now - seconds
     if abs(gone) < _NOW:
         return "just now" if gone > 0 else "now"
-    if abs(gone) >= _WEEK:
+    if abs(gone) >= WEEK:
         here, there = (datetime.fromtimestamp(at, UTC) for at in (now, seconds))
         day = f"{there.day} {there:%b}"
         return day if here.year == there.year else f"{day} {there.year}"
@@ -82,7 +81,7 @@ def ago(seconds: float, now: float) -> str:
 
 def _whole(seconds: float) -> str:
     """A length of time without fractions, which nobody says of a distance from now."""
-    for size, unit in ((_DAY, "day"), (3600.0, "hour"), (60.0, "minute")):
+    for size, unit in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
         if seconds >= 2 * size:
             return count(int(seconds / size), unit)
     return f"{int(seconds)} s"
@@ -107,7 +106,7 @@ def per_time(per_day: float | None, between: tuple[float, float] | None = None) 
         ends = f"{rate(low)} to {rate(high)}"
         return rate(per_day) if rate(low) == rate(high) else f"{rate(per_day)} ({ends})"
     size, unit = unit_of(per_day)
-    least, mean, most = (number(figure * size / _DAY) for figure in (low, per_day, high))
+    least, mean, most = (number(figure * size / DAY) for figure in (low, per_day, high))
     return f"{mean} ({least} to {most}) {unit}"
 
 
@@ -123,7 +122,7 @@ def days(figure: Interval) -> str:
     >>> days(Interval(2.0, 1.5, 3.0))
     '2 days (1.5–3)'
     """
-    return durations(figure * _DAY)
+    return durations(figure * DAY)
 
 
 def shares(figure: Interval) -> Markup:
@@ -162,7 +161,7 @@ def budget_text(per_day: float, like: str, pages: int) -> str:
     """
     unit = like.strip().partition("/")[2]
     one = parse_budget(f"1/{unit}").total(max(pages, 1))
-    return f"{plain(per_day / _DAY / one, 2)}/{unit}"
+    return f"{plain(per_day / DAY / one, 2)}/{unit}"
 
 
 def of_price(index: float | None, price: float | None) -> str:

@@ -24,12 +24,12 @@ from pollwise.simulation.recorded.example import history_of
 from pollwise.simulation.recorded.replay import Replay
 from pollwise.testing.timelapse import TimeLapse
 from pollwise.types import Budget
+from pollwise.units import DAY
 
 __all__ = ["DemoFigures", "DemoSchedule", "Demonstration", "demonstrate"]
 
 Floats = NDArray[np.float64]
 
-_DAY = 86_400.0
 _SIMULATED = (
     ("bayes-index", "delay"),
     ("stormcrawler", WatchSettings().objective),
@@ -38,7 +38,7 @@ _SIMULATED = (
 """Policy and objective."""
 _FACTORS = 2.0 ** (np.arange(-16, 33) / 8)
 """How many times the polls uniform is simulated with: a quarter to 16, in steps of 9 %."""
-_FAST = 1 / _DAY
+_FAST = 1 / DAY
 """Changes per second: pages that change more often than daily are fast."""
 
 
@@ -176,7 +176,7 @@ class _Scores:
             found=int(counts["found"]),
             changes=int(counts["changes"]),
             seen=found["captured"],
-            delay_days=found["delay"] / _DAY,
+            delay_days=found["delay"] / DAY,
             freshness=found["freshness"],
             uniform_needs=float(np.exp(needs)),
         )

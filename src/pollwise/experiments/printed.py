@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from pollwise.units import HOUR, MINUTE
+
 __all__ = ["Printed", "printed_in"]
 
-_SECONDS = {"s": 1.0, "min": 60.0, "hours": 3600.0}
+_SECONDS = {"s": 1.0, "min": MINUTE, "hours": HOUR}
 _NUMBER = re.compile(r"(?P<digits>[\d,]+(?:\.(?P<decimals>\d+))?) ?(?P<unit>[a-z]*)")
 
 

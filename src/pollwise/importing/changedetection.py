@@ -21,6 +21,7 @@ from pollwise.errors import InputError
 from pollwise.importing.imported import Imported, page_of, tag_of, without_filters
 from pollwise.store.records import NewPage
 from pollwise.types import Observation, Outcome
+from pollwise.units import HOUR
 
 __all__ = ["read_changedetection"]
 
@@ -30,7 +31,7 @@ _LARGEST = 32 * 1024 * 1024
 _MOST_VERSIONS = 5_000
 """Of a page: the latest ones teach its rate."""
 _SHORTEST = 1.0
-_INTERVAL = 3 * 3600.0
+_INTERVAL = 3 * HOUR
 """Seconds between checks where the backup says nothing: the default of changedetection.io."""
 _SECONDS = {"weeks": 604_800, "days": 86_400, "hours": 3600, "minutes": 60, "seconds": 1}
 _MOST_BETWEEN = 10

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from pollwise.insight.words import count, duration, number
 from pollwise.scheduler.capacity import Shortfall, SlowHost
 from pollwise.settings import CollectSettings
+from pollwise.units import DAY, HOUR, MINUTE
 
 __all__ = ["host_delays", "shortfall_words", "taken_words"]
 
-_UNITS = ((1.0, "a second"), (60.0, "a minute"), (3600.0, "an hour"), (86_400.0, "a day"))
-_DAY = 86_400.0
+_UNITS = ((1.0, "a second"), (MINUTE, "a minute"), (HOUR, "an hour"), (DAY, "a day"))
 _MOST_NAMED = 3
 _ALL = 1.0 - 1e-9
 _FEWEST = 100.0
@@ -85,8 +85,8 @@ def _why(host: SlowHost) -> str:
 
 
 def _polls(per_day: float) -> str:
-    size, unit = _unit_of(per_day / _DAY, _FEWEST)
-    return f"{number(per_day / _DAY * size)} polls {unit}"
+    size, unit = _unit_of(per_day / DAY, _FEWEST)
+    return f"{number(per_day / DAY * size)} polls {unit}"
 
 
 def _unit_of(rate: float, least: float) -> tuple[float, str]:

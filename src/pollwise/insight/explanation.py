@@ -21,6 +21,7 @@ from pollwise.store.base import StoreReader
 from pollwise.store.place import db_option
 from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Observation, Outcome
+from pollwise.units import DAY
 from pollwise.web.urls import canonical
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "RateSources", "RecentPoll", "explain", "read_explanation"]
 
 _RECENT = 10
-_DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +193,9 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
         failures=record.failures,
         error=record.error,
         postponed=record.postponed,
-        changes_per_day=estimate.change_rate * _DAY if is_known else None,
+        changes_per_day=estimate.change_rate * DAY if is_known else None,
         changes_per_day_between=(
-            (estimate.rate_low * _DAY, estimate.rate_high * _DAY) if is_known else None
+            (estimate.rate_low * DAY, estimate.rate_high * DAY) if is_known else None
         ),
         chance=chance if is_known and has_copy else None,
         learned_from=_sources(known, page.id, evidence, recent),
@@ -251,6 +251,6 @@ def _sources(
         polls=own.polls,
         polls_needed=own.needed,
         dates=sum(one.last_changed_at is not None for one in recent),
-        prior_changes_per_day=float(prior @ rates) * _DAY if known.evidence.suffices else None,
+        prior_changes_per_day=float(prior @ rates) * DAY if known.evidence.suffices else None,
         own_share=min(max(1.0 - after / before, 0.0), 1.0) if before > 0 else 0.0,
     )

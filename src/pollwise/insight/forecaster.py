@@ -40,6 +40,7 @@ from pollwise.kernel_cache import kernel
 from pollwise.numerics import root
 from pollwise.objectives import Objective
 from pollwise.types import Page
+from pollwise.units import DAY
 
 if TYPE_CHECKING:
     from pollwise.policies.index.bayes_index import BayesianIndex
@@ -48,7 +49,6 @@ __all__ = ["Forecaster"]
 
 Floats = NDArray[np.float64]
 
-_DAY = 86_400.0
 _PAGES_AT_ONCE = 8192
 _ENDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 _MOST_DRAWN = 2_000_000
@@ -181,16 +181,16 @@ class Forecaster:
     def expect(self, budget: float) -> Expectation:
         """What a budget brings in the long run."""
         _, (polls, found, freshness, delay) = self._long_run(budget)
-        step = max(1.0 / _DAY, 0.01 * budget)
+        step = max(1.0 / DAY, 0.01 * budget)
         _, more_found, more_freshness, _ = self._figures(self.frequencies(budget + step))
         return Expectation(
-            budget=budget * _DAY,
-            polls_per_day=polls * _DAY,
-            found_per_day=found * _DAY,
+            budget=budget * DAY,
+            polls_per_day=polls * DAY,
+            found_per_day=found * DAY,
             freshness=freshness,
             delay=delay,
             marginal_found=(more_found - found) / step,
-            marginal_freshness=(more_freshness - freshness) / (step * _DAY),
+            marginal_freshness=(more_freshness - freshness) / (step * DAY),
         )
 
     def cheapest(self, freshness: float) -> float:
@@ -244,14 +244,14 @@ class Forecaster:
                 for rate in self._drawn_rates(draws, self._common(frequency), generator)
             ]
         )
-        found_ends = np.quantile(outcomes[:, 0], _ENDS) * (_DAY / horizon)
+        found_ends = np.quantile(outcomes[:, 0], _ENDS) * (DAY / horizon)
         fresh_off = np.quantile(outcomes[:, 1], _ENDS) - freshness
         fresh_ends = freshness + ahead + np.sqrt(spread.stale) * fresh_off
         with np.errstate(divide="ignore"):
             longest = float(1.0 / frequency.min())
         return Forecast(
             horizon,
-            _interval(found * _DAY, found_ends),
+            _interval(found * DAY, found_ends),
             _interval(freshness + ahead, np.clip(fresh_ends, 0.0, 1.0)),
             _delay_interval(delay, outcomes[:, 2], spread.delay, longest),
         )

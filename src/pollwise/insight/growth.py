@@ -8,12 +8,12 @@ from pathlib import Path
 from pollwise.store.base import StoreReader
 from pollwise.store.records import PageRecord
 from pollwise.store.retention import KEPT_POLLS, MOST_EVENT_BYTES, Retention
+from pollwise.units import DAY, HOUR, WEEK
 
 __all__ = ["Growth", "read_growth"]
 
-_DAY = 86_400.0
-_PERIOD = 7 * _DAY
-_SHORTEST = 3600.0
+_PERIOD = WEEK
+_SHORTEST = HOUR
 """Seconds; of less nothing can be said."""
 _POLL = 25.0
 """Bytes that a poll takes."""
@@ -66,7 +66,7 @@ def read_growth(
     seconds = now - since
     if seconds < _SHORTEST or not isinstance(store.path, Path):
         return None
-    days = seconds / _DAY
+    days = seconds / DAY
     stored, sizes, totals = store.lately(since), store.sizes(), store.totals()
     size = sizes.bodies / max(stored.bodies, 1) + _CHANGE
     new = stored.new_bodies
@@ -78,9 +78,9 @@ def read_growth(
     if keep.versions is not None:
         most = keep.versions * len(records) * size
     elif keep.age is not None:
-        most = versions * keep.age / _DAY + len(records) * size
+        most = versions * keep.age / DAY + len(records) * size
     versions *= _share_that_stays(store, records, keep, since, now)
-    logged = max(now - (stored.log_since or now), seconds) / _DAY
+    logged = max(now - (stored.log_since or now), seconds) / DAY
     events = 0.0 if sizes.events >= _ALMOST * MOST_EVENT_BYTES else sizes.events / logged
     polls = stored.new_polls * _POLL / days
     rate = versions + events + polls

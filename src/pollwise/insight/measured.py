@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from pollwise.insight.knowledge import Knowledge, PastPolls
 from pollwise.store.base import StoreReader
+from pollwise.units import DAY
 
 __all__ = ["Measured", "MeasuredFreshness", "measured_of"]
 
-_DAY = 86_400.0
 _COVERED = 0.5
 """The share of the time that polls must tell of before a freshness is told."""
 
@@ -65,10 +65,10 @@ def measured_of(known: Knowledge, store: StoreReader, days: float) -> Measured |
         (record.first_seen_at for record in known.records if record.first_seen_at is not None),
         default=until,
     )
-    since = max(until - days * _DAY, first)
+    since = max(until - days * DAY, first)
     if since >= until:
         return None
-    past, lasted = known.past, (until - since) / _DAY
+    past, lasted = known.past, (until - since) / DAY
     told = (past.ends >= since) & (past.ends <= until)
     found, _ = store.count_changes(since=since, of_content=True)
     covered, freshness = _freshness(known, past, since, until)

@@ -9,6 +9,7 @@ from pollwise.insight.shards import stores_of
 from pollwise.store import Place, Store
 from pollwise.store.records import PageRecord
 from pollwise.types import Outcome
+from pollwise.units import DAY
 
 __all__ = [
     "ListedPage",
@@ -20,8 +21,6 @@ __all__ = [
     "read_page_list",
     "searched",
 ]
-
-_DAY = 86_400.0
 
 
 class PageState(StrEnum):
@@ -136,7 +135,7 @@ def listed_page(record: PageRecord) -> ListedPage:
         weight=page.weight,
         polls=record.polls,
         changes=record.changes,
-        changes_per_day=record.changes / watched_for * _DAY if watched_for > 0 else None,
+        changes_per_day=record.changes / watched_for * DAY if watched_for > 0 else None,
         changed_at=record.last_changed_at,
         polled_at=record.polled_at,
         added_at=record.added_at,

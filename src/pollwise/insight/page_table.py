@@ -24,13 +24,13 @@ from pollwise.insight.waits import Waits, waits_of
 from pollwise.store.place import Place
 from pollwise.store.records import PageRecord
 from pollwise.types import Outcome
+from pollwise.units import DAY
 
 if TYPE_CHECKING:
     from pollwise.insight.knowledge import Knowledge
 
 __all__ = ["Column", "PageRow", "PageRows", "PageTable"]
 
-_DAY = 86_400.0
 _SORTED_AT_ONCE = 4096
 _EXPECTED = (
     *("expected_per_day", "expected_between", "chance", "index", "price", "due_at"),
@@ -176,9 +176,9 @@ class PageTable:
         is_known = of_page(int(told["polls"])).suffices
         chance = float(self.known.chances[place])
         return {
-            "expected_per_day": float(told["change_rate"]) * _DAY if is_known else None,
+            "expected_per_day": float(told["change_rate"]) * DAY if is_known else None,
             "expected_between": (
-                (float(told["rate_low"]) * _DAY, float(told["rate_high"]) * _DAY)
+                (float(told["rate_low"]) * DAY, float(told["rate_high"]) * DAY)
                 if is_known
                 else None
             ),

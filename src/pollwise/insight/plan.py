@@ -16,6 +16,7 @@ from pollwise.insight.words import count
 from pollwise.scheduler.capacity import Shortfall
 from pollwise.store.place import Place
 from pollwise.texts import plain
+from pollwise.units import DAY
 
 __all__ = [
     "BoundsCost",
@@ -31,8 +32,7 @@ __all__ = [
 _STEPS = 3
 _CURVE = tuple(2.0 ** (n / _STEPS) for n in range(-2 * _STEPS, 2 * _STEPS + 1))
 _FACTORS = _CURVE[::_STEPS]
-_DAY = 86_400.0
-_HORIZON = 7 * _DAY
+_HORIZON = 7 * DAY
 _SEED = 1
 _ROUNDED_DOWN = 1.0 - 1e-6
 """A budget at an end of the curve may be shown a little beyond it."""
@@ -121,7 +121,7 @@ def plan_of(known: Knowledge, freshness: float | None = None, *, curve: bool = F
         objective=known.settings.objective,
         pages=len(known.records),
         polls=sum(record.polls for record in known.records),
-        horizon_days=_HORIZON / _DAY,
+        horizon_days=_HORIZON / DAY,
         bounds=None,
         shortfall=known.scheduler.shortfall(_FACTORS[-1] * known.rate),
         evidence=evidence,
@@ -221,7 +221,7 @@ def _bounds_cost(known: Knowledge) -> BoundsCost:
     bounds = known.scheduler.bounds
     demanded = bounds.demanded()
     return BoundsCost(
-        at_least_per_day=demanded * _DAY,
+        at_least_per_day=demanded * DAY,
         share=demanded / known.rate,
         slowed=sum(bounds.is_slowed(page.id) for page in known.polled_pages),
         found_per_day_without=known.unbounded_forecaster.expect(known.rate).found_per_day,
@@ -245,7 +245,7 @@ def _planned(known: Knowledge, spread: Spread, factor: float) -> PlannedBudget:
         polls_per_day=expected.polls_per_day,
         found_per_day=forecast.found_per_day,
         freshness=forecast.freshness,
-        delay_days=forecast.delay / _DAY,
+        delay_days=forecast.delay / DAY,
         marginal_found=expected.marginal_found,
         marginal_freshness=expected.marginal_freshness,
     )

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 from pollwise.store.base import StoreReader
 from pollwise.store.records import StoredReceiver
+from pollwise.units import HOUR
 
 __all__ = ["FIRST_REST", "LONGEST_REST", "FailingReceiver", "failing_receivers", "rests_until"]
 
-FIRST_REST, LONGEST_REST = 60.0, 3600.0
+FIRST_REST, LONGEST_REST = 60.0, HOUR
 """Seconds between two tries: at first, and at most, after doubling with each failure."""
 
 

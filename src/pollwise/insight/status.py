@@ -21,6 +21,7 @@ from pollwise.store.base import StoreReader
 from pollwise.store.records import ClockSetBack, PageRecord
 from pollwise.store.retention import parse_retention
 from pollwise.types import Outcome
+from pollwise.units import DAY
 
 if TYPE_CHECKING:
     from pollwise.insight.knowledge import Knowledge
@@ -40,7 +41,6 @@ __all__ = [
 _AHEAD = 60.0
 """Seconds; less is the time that a commit takes, or a clock that is set a little."""
 _RECENT = 10
-_DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class PeriodOutlook:
     @classmethod
     def of(cls, forecast: Forecast) -> "PeriodOutlook":
         """The figures of a forecast."""
-        return cls(forecast.found_per_day, forecast.freshness, forecast.delay / _DAY)
+        return cls(forecast.found_per_day, forecast.freshness, forecast.delay / DAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,5 +233,5 @@ def outlook_of(known: "Knowledge") -> Outlook | None:
     """What to expect of what is known; None: that does not suffice."""
     if not known.evidence.suffices:
         return None
-    day, week = (PeriodOutlook.of(known.forecast(days * _DAY)) for days in (1, 7))
+    day, week = (PeriodOutlook.of(known.forecast(days * DAY)) for days in (1, 7))
     return Outlook(day, week)

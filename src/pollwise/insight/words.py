@@ -3,15 +3,16 @@
 import math
 from datetime import UTC, datetime
 
+from pollwise.units import DAY, HOUR, MINUTE
+
 __all__ = ["age", "count", "duration", "duration_unit", "in_time", "moment", "number", "worth"]
 
-_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
-_YEAR = 365.25 * _DAY
+_YEAR = 365.25 * DAY
 _DURATIONS = (
     (_YEAR, 2 * _YEAR, "year"),
-    (_DAY, 2 * _DAY, "day"),
-    (_HOUR, 2 * _HOUR, "hour"),
-    (_MINUTE, 2 * _MINUTE, "minute"),
+    (DAY, 2 * DAY, "day"),
+    (HOUR, 2 * HOUR, "hour"),
+    (MINUTE, 2 * MINUTE, "minute"),
 )
 """Seconds of a unit, seconds from which on it is used, and its name."""
 _BEGIN, _END = (

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from pollwise.live.loop import Watched
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.settings import WatchSettings
+from pollwise.units import DAY, HOUR, MINUTE
 
 __all__ = ["first_copies_told"]
 
@@ -14,7 +15,7 @@ _ANSWER = 0.2
 """Seconds that a host takes which answers soon."""
 _SHORT = 10.0
 """Seconds of which nothing need be said."""
-_UNITS = (("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
+_UNITS = (("day", DAY), ("hour", HOUR), ("minute", MINUTE), ("second", 1.0))
 
 
 def first_copies_told(watched: Collection[Watched], settings: WatchSettings) -> str | None:

@@ -7,11 +7,10 @@ from pollwise.errors import InputError
 from pollwise.events import Signalled
 from pollwise.live.loop import Progress, Watched
 from pollwise.store import Store
+from pollwise.units import DAY
 from pollwise.web.urls import joined, scope_of
 
 __all__ = ["ListedPages"]
-
-_DAY = 86_400.0
 
 
 class ListedPages:
@@ -50,8 +49,8 @@ class ListedPages:
             if record is None or record.page.seen_at is None:
                 continue
             latest = polled_at if changed_at is None else changed_at
-            if changed_at is not None and changed_at % _DAY == 0.0:
-                latest += _DAY  # no more than the day is told
+            if changed_at is not None and changed_at % DAY == 0.0:
+                latest += DAY  # no more than the day is told
             if latest > record.page.seen_at:
                 page_ids.setdefault(polled_at, []).append(record.page.id)
         for url, seen in told.items():

@@ -50,6 +50,7 @@ from pollwise.store.records import Batch
 from pollwise.store.retention import parse_retention
 from pollwise.texts import plain
 from pollwise.types import Observation, Outcome, StateDict
+from pollwise.units import DAY, HOUR
 from pollwise.web.addresses import Addresses
 from pollwise.web.beside import Beside
 from pollwise.web.descriptors import most_polls
@@ -76,7 +77,6 @@ __all__ = [
 
 T = TypeVar("T")
 
-_HOUR, _DAY = 3600.0, 86_400.0
 _HURRY = 3.0
 """Seconds that the end of a run may take before people may hurry."""
 _SILENT = 3.0
@@ -281,7 +281,7 @@ class Session:
 
             def stands() -> str:
                 return (
-                    f"{len(watched):,} pages, {number(self.scheduler.budget.rate * _HOUR)} an hour;"
+                    f"{len(watched):,} pages, {number(self.scheduler.budget.rate * HOUR)} an hour;"
                     f" since the start {polls:,} polls, {changes:,} changes"
                 )
 
@@ -340,7 +340,7 @@ async def web_poller(
     clock: Callable[[], float],
     *,
     crawl_delay: float = 1.0,
-    longest_pace: float = 3600.0,
+    longest_pace: float = HOUR,
     seconds: Callable[[], float] | None = None,
     exchanging: Callable[[Exchanges], Exchanges] = lambda exchanges: exchanges,
     user_agent: str = USER_AGENT,
@@ -452,9 +452,9 @@ def _too_much_demanded(demanded: float, rate: float) -> str | None:
         return None
     asked, allowed = (
         f"{per_day:,.0f}" if per_day >= 100 else plain(per_day, 3)
-        for per_day in (demanded * _DAY, rate * _DAY)
+        for per_day in (demanded * DAY, rate * DAY)
     )
-    enough = math.ceil(demanded / MOST_DEMANDED * _DAY)
+    enough = math.ceil(demanded / MOST_DEMANDED * DAY)
     return (
         f"at-least bounds need {demanded / rate:.0%} of the budget ({asked} a day of"
         f" {allowed}) and get {MOST_DEMANDED:.0%}: pages are polled in the order of"

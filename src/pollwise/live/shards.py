@@ -36,6 +36,7 @@ from pollwise.store import Place, Store, split_database
 from pollwise.store.place import PostgresDatabase, db_option
 from pollwise.store.records import NewPage
 from pollwise.store.store import require_postgres
+from pollwise.units import DAY
 
 if TYPE_CHECKING:
     from pollwise.store.postgres.shards import LedgerKeeper, SplitDatabase
@@ -54,7 +55,7 @@ _HELD_TO = 0.5
 _SILENT = 3.0
 _REHEARSED = 1000
 """Pages of a rehearsal."""
-_IDLE = 1.0 / 86_400.0
+_IDLE = 1.0 / DAY
 """The rate of a shard without pages: that of a scheduler is above 0."""
 _NEARLY = 0.99
 """Of its share by pages, which a shard has had then."""

@@ -8,12 +8,13 @@ from pollwise.live.clock import Clock
 from pollwise.live.loop import Progress
 from pollwise.scheduler.capacity import Shortfall
 from pollwise.scheduler.scheduler import Scheduler
+from pollwise.units import HOUR
 
 __all__ = ["ShortfallTeller"]
 
 _ENOUGH = 0.95
 """The share of the budget that was spent if hosts need not be looked at."""
-_FIRST_WAIT, _LONGEST_WAIT = 10.0, 3600.0
+_FIRST_WAIT, _LONGEST_WAIT = 10.0, HOUR
 """Seconds between two looks, which take in proportion to the pages: ever more."""
 
 _Look = Generator[None, None, Shortfall | None]

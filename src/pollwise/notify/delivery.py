@@ -19,6 +19,7 @@ from pollwise.notify.receivers import Channel, Receiver
 from pollwise.notify.wording import MOST_IN_FULL, text_of, title_of_all
 from pollwise.store.base import StoreReader
 from pollwise.store.records import StoredChange, StoredReceiver
+from pollwise.units import HOUR
 
 __all__ = ["Delivery", "trial_notice"]
 
@@ -40,7 +41,7 @@ def trial_notice(now: float) -> Notice:
         title="A notice to try this receiver",
         tags=(),
         seen_at=now,
-        before_at=now - 3600.0,
+        before_at=now - HOUR,
         reverted=False,
         removed="what went",
         added="what came",

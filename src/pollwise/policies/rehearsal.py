@@ -11,13 +11,14 @@ import numpy as np
 from pollwise.policies.base import Chooser, Policy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.types import Links, Observation, Outcome, Page
+from pollwise.units import HOUR
 
 __all__ = ["rehearsal"]
 
 _POLLS = 60
 """So many that a request controller fits its value model."""
 _OUTCOMES = (Outcome.CHANGED, Outcome.CHANGED, Outcome.UNCHANGED, Outcome.FAILED, Outcome.GONE)
-_HOURS = 3600.0
+_HOURS = HOUR
 
 
 def rehearsal(policy: Policy) -> Iterator[None]:

@@ -7,10 +7,11 @@ from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from pollwise.types import Observation, Outcome
+from pollwise.units import HOUR
 
 __all__ = ["BackOff", "BackOffs", "back_offs_of"]
 
-_LONGEST_POSTPONEMENT = 3600.0
+_LONGEST_POSTPONEMENT = HOUR
 """Seconds that a page waits at most whose poll was postponed."""
 _SPREAD = 0.1
 """The share of its length by which a rest may be shorter or longer."""

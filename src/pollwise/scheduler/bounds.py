@@ -14,6 +14,7 @@ from pollwise.errors import InputError
 from pollwise.scheduler.budgets import parse_interval
 from pollwise.scheduler.overdue import OverduePages
 from pollwise.types import Outcome, Page
+from pollwise.units import DAY
 
 __all__ = [
     "ALWAYS",
@@ -24,7 +25,7 @@ __all__ = [
     "read_bounds",
 ]
 
-_DEFAULT_LONGEST = 30 * 86_400.0
+_DEFAULT_LONGEST = 30 * DAY
 _ROUNDS = 10.0
 """Rounds of polls of all pages after which each is polled, if that takes longer than 30 days."""
 _SHARE = 10

@@ -9,15 +9,16 @@ from pollwise.checks import require_shares
 from pollwise.errors import InputError
 from pollwise.texts import plain
 from pollwise.types import Budget
+from pollwise.units import DAY, HOUR, MINUTE, WEEK
 
 __all__ = ["BudgetText", "parse_budget", "parse_interval", "parse_shares", "shared_tag"]
 
 _UNITS = {
     "second": 1.0,
-    "minute": 60.0,
-    "hour": 3600.0,
-    "day": 86_400.0,
-    "week": 7 * 86_400.0,
+    "minute": MINUTE,
+    "hour": HOUR,
+    "day": DAY,
+    "week": WEEK,
 }
 _LEAST, _MOST = 1e-30, 1e30
 """Cost units a second: what is reckoned with them stays a number."""

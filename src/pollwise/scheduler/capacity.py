@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pollwise.scheduler.politeness import Turn
+from pollwise.units import DAY
 
 __all__ = [
     "Shortfall",
@@ -17,7 +18,6 @@ __all__ = [
     "shortfall_of",
 ]
 
-_DAY = 86_400.0
 _ENOUGH = 0.95
 """The share of a budget that hosts take if they take all that matters."""
 _MOST_NAMED = 10
@@ -108,7 +108,7 @@ def look_for_shortfall(
         turn = turn_of(scope)
         if turn.most_polls < wanted:
             count_slow += 1
-            slow.append(SlowHost(scope, int(count), turn.most_polls * _DAY, *turn))
+            slow.append(SlowHost(scope, int(count), turn.most_polls * DAY, *turn))
         most = min(turn.most_polls, wanted)
         polls += most
         taken += most * costs / count
@@ -120,9 +120,9 @@ def look_for_shortfall(
     if count_slow == 0:
         return None
     return Shortfall(
-        budget_per_day=budget * _DAY,
-        taken_per_day=taken * _DAY,
-        polls_per_day=polls * _DAY,
+        budget_per_day=budget * DAY,
+        taken_per_day=taken * DAY,
+        polls_per_day=polls * DAY,
         share=taken / budget,
         slow=count_slow,
         hosts=tuple(heapq.nsmallest(_MOST_NAMED, slow, key=_place)),

@@ -52,6 +52,7 @@ from pollwise.scheduler.overdue import OverduePages
 from pollwise.scheduler.politeness import Turn
 from pollwise.scheduler.saved_state import read_state
 from pollwise.types import Budget, Observation, Outcome, Page
+from pollwise.units import HOUR, WEEK
 
 __all__ = ["Scheduler"]
 
@@ -62,7 +63,7 @@ _MOST_HELD = 256
 """Pages that one call holds back because they were polled too lately."""
 _MOST_PAUSES = 16.0
 """Pauses that count at most; one counts always."""
-_AWAITED = 3600.0
+_AWAITED = HOUR
 """Seconds after which an overdue page that waits for its first copy anyway is looked at again."""
 _PAUSE = 0.01
 """Seconds after which to go on when one call passed over so many pages: time must move, or a
@@ -148,9 +149,9 @@ class Scheduler:
         *,
         lease: float = 300.0,
         crawl_delay: float = 1.0,
-        longest_pace: float = 3600.0,
+        longest_pace: float = HOUR,
         retry_after: float = 60.0,
-        retry_ceiling: float = 7 * 86400.0,
+        retry_ceiling: float = WEEK,
         line: int = 64,
         first_copies: Budget | None = None,
         bounds: Bounds = _NO_BOUNDS,

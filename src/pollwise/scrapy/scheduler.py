@@ -28,6 +28,7 @@ from pollwise.scrapy.settings import budget_of
 from pollwise.scrapy.templates import pack, unpack
 from pollwise.slow_work import told_if_slow
 from pollwise.types import Outcome
+from pollwise.units import HOUR
 from pollwise.web.headers import parse_retry_after
 from pollwise.web.robots_rules import parse_rules, product_token
 from pollwise.web.urls import scope_of
@@ -35,7 +36,7 @@ from pollwise.web.urls import scope_of
 __all__ = ["Scheduler"]
 
 _LOG = logging.getLogger(__name__)
-_LEASE = 3600.0
+_LEASE = HOUR
 """Seconds. All polls end by themselves, but for those of which a component of the user loses the
 request."""
 _SAVE_AFTER = 60.0

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from pollwise.errors import InputError
+from pollwise.units import DAY, HOUR, WEEK
 
 __all__ = ["KEEP_ALL", "KEPT_POLLS", "MOST_EVENT_BYTES", "Retention", "parse_retention"]
 
@@ -13,7 +14,7 @@ MOST_EVENT_BYTES = 300_000_000
 KEPT_POLLS = 50
 """Polls of each page that are kept for explanations; the event log has them all."""
 
-_UNITS = {"h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}
+_UNITS = {"h": HOUR, "d": DAY, "w": WEEK}
 _PATTERN = re.compile(r"(?P<number>\d{1,9})(?P<unit>[a-z]?)", re.ASCII)
 
 

@@ -8,10 +8,10 @@ from datetime import UTC
 import yarl
 
 from pollwise.sources.view import NO_HUB, HubLinks
+from pollwise.units import DAY
 
 __all__ = ["hub_links", "parse_http_date", "parse_retry_after", "readable", "validator"]
 
-_DAY = 86400.0
 _ABOUT_HUBS = frozenset({"hub", "self"})
 _BETWEEN_LINKS = re.compile(r",(?=\s*<)")
 _LINK = re.compile(r"\s*<([^>]*)>(.*)")
@@ -49,9 +49,9 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
         return None
     text = value.strip()
     if re.fullmatch(r"[0-9]+", text):
-        return min(float(text), _DAY)
+        return min(float(text), DAY)
     date = parse_http_date(text)
-    return None if date is None else min(max(date - now, 0.0), _DAY)
+    return None if date is None else min(max(date - now, 0.0), DAY)
 
 
 def validator(value: str | None) -> str | None:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from protego import Protego
 
 from pollwise.errors import InputError
+from pollwise.units import DAY
 from pollwise.web.urls import canonical
 
 __all__ = ["Rules", "parse_rules", "product_token"]
 
-_LONGEST_DELAY = 86400.0
+_LONGEST_DELAY = DAY
 _MAX_SITEMAPS = 1000
 _MAX_BYTES = 500 * 1024  # section 2.5: at least this much is read; the rest is ignored
 # Parsed, a file takes up to sixty times as much memory.

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 
 from pollwise.errors import PostponedError
 from pollwise.types import PageMemory
+from pollwise.units import DAY
 from pollwise.web.beside import Beside
 from pollwise.web.fetcher import USER_AGENT, Fetcher, FetchResult, Now
 from pollwise.web.robots_rules import Rules, parse_rules, product_token
@@ -28,7 +29,7 @@ __all__ = ["RobotsTxt"]
 
 T = TypeVar("T")
 
-_KEPT_FOR = 86400.0  # RFC 9309 section 2.4: not longer than 24 hours
+_KEPT_FOR = DAY  # RFC 9309 section 2.4: not longer than 24 hours
 _ASKED_AGAIN_AFTER = 600.0
 _ASKED_AGAIN_SOON = 60.0
 """The same at first where there was no answer at all: the fault may be in the network here."""

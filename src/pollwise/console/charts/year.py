@@ -14,7 +14,6 @@ from pollwise.testing.timelapse import TimeLapse
 
 __all__ = ["draw_year"]
 
-_DAY = 86_400.0
 _ROWS = 50
 """Pages that are drawn, at the most."""
 _LONGEST = 60

@@ -31,6 +31,7 @@ from pollwise.insight.measured import Measured, measured_of
 from pollwise.insight.snapshot import Snapshot
 from pollwise.live.run_figures import RunFigures
 from pollwise.store import Store
+from pollwise.units import DAY
 from pollwise.version import __version__
 
 __all__ = ["metric_routes"]
@@ -210,7 +211,7 @@ def _of_watch(counts: _Counts) -> Iterator[Metric]:
             "pollwise_expected_freshness_ratio", meaning, counts.expected.freshness
         )
         meaning = "Changes that polls are expected to find a second."
-        found = counts.expected.found_per_day / 86_400.0
+        found = counts.expected.found_per_day / DAY
         yield GaugeMetricFamily("pollwise_expected_changes_per_second", meaning, found)
     if counts.measured is not None:
         yield from _of_past(counts.measured)

@@ -20,10 +20,9 @@ from pollwise.quiet_hours import QuietHours
 from pollwise.scheduler.budgets import parse_budget, parse_shares
 from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store.retention import parse_retention
+from pollwise.units import DAY
 
 __all__ = ["state_operations"]
-
-_DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +143,7 @@ class _State:
             if not snapshot.known.evidence.suffices:
                 raise conflict("too little is known yet to plan: watch on")
             with About("budget"):
-                return planned(snapshot.known, told.total(len(snapshot.records)) * _DAY)
+                return planned(snapshot.known, told.total(len(snapshot.records)) * DAY)
 
         return await self._answers.think(think)
 

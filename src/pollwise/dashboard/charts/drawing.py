@@ -8,16 +8,17 @@ from itertools import count
 
 from markupsafe import Markup
 
+from pollwise.units import DAY, HOUR
+
 __all__ = ["Scale", "drawing", "element", "path", "room_for", "round_steps", "time_steps"]
 
 _ids = count()
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
-_HOUR, _DAY = 3600.0, 86_400.0
 _TIME_STEPS = (
     *(60.0, 300.0, 900.0, 1800.0),
-    *(_HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR),
-    *(_DAY, 2 * _DAY, 7 * _DAY, 14 * _DAY, 30 * _DAY, 91 * _DAY),
-    *(365 * _DAY, 730 * _DAY, 1825 * _DAY, 3650 * _DAY, 18_250 * _DAY),
+    *(HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR),
+    *(DAY, 2 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 91 * DAY),
+    *(365 * DAY, 730 * DAY, 1825 * DAY, 3650 * DAY, 18_250 * DAY),
 )
 _MOST_SHOWN = 9_999_999_999.0
 """UTC seconds."""
@@ -124,10 +125,10 @@ def time_steps(begin: float, end: float, steps: int) -> list[tuple[float, str]]:
 
 def _said(at: float, step: float) -> str:
     moment = datetime.fromtimestamp(at, UTC)
-    if step < _DAY and at % _DAY:
+    if step < DAY and at % DAY:
         return f"{moment:%H:%M}"
     day = f"{moment.day} {moment:%b}"
-    return f"{day} {moment.year}" if step > 30 * _DAY else day
+    return f"{day} {moment.year}" if step > 30 * DAY else day
 
 
 def _escaped(child: object) -> Markup:

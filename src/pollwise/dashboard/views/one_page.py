@@ -41,6 +41,7 @@ from pollwise.live.requests import (
 from pollwise.settings import CollectSettings
 from pollwise.store.base import StoreReader
 from pollwise.store.records import NewPage, PageRecord
+from pollwise.units import DAY
 from pollwise.web.urls import scope_of
 
 __all__ = ["one_page_routes"]
@@ -49,7 +50,6 @@ _PATH = f"/pages/{{page_id:{NUMBER}}}"
 _ENTRIES = 20
 _MOST = 10**9
 _LONGEST_PART = 100_000
-_DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ def _clock(at: float | None, now: float) -> str:
     if at is None or not abs(at) < 1e11:
         return "then"
     there = datetime.fromtimestamp(at, UTC)
-    is_near = abs(at - now) < _DAY / 2
+    is_near = abs(at - now) < DAY / 2
     return f"{there:%H:%M} UTC" if is_near else f"{there.day} {there:%b}, {there:%H:%M} UTC"
 
 

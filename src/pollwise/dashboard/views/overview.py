@@ -28,13 +28,13 @@ from pollwise.live.requests import ChangeSettings
 from pollwise.live.run_figures import RunFigures
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.store.base import StoreReader
+from pollwise.units import DAY
 
 __all__ = ["overview_routes"]
 
 _CHANGES = 8
 _STEPS = 24
 """Of the slider, from the present budget to a quarter or to four times of it."""
-_DAY = 86_400.0
 _HARDLY = 60.0
 """Seconds."""
 _FORM = {"budget": Field(as_text, 40)}
@@ -164,7 +164,7 @@ def _chosen(request: Request, plan: Plan, present: PlannedBudget) -> _Chosen | N
     assert plan.curve is not None
     text = text_asked(request, "budget").strip()
     if text:
-        per_day = parse_budget(text).total(plan.pages) * _DAY
+        per_day = parse_budget(text).total(plan.pages) * DAY
     else:
         at = whole_number_asked(request, "step", _STEPS, least=0, most=2 * _STEPS)
         if at == _STEPS:
@@ -172,7 +172,7 @@ def _chosen(request: Request, plan: Plan, present: PlannedBudget) -> _Chosen | N
         least, most = plan.curve[0].budget_per_day, plan.curve[-1].budget_per_day
         wanted = present.budget_per_day * 4.0 ** (at / _STEPS - 1.0)
         text = budget_text(wanted, plan.budget, plan.pages)
-        per_day = min(max(parse_budget(text).total(plan.pages) * _DAY, least), most)
+        per_day = min(max(parse_budget(text).total(plan.pages) * DAY, least), most)
     return _Chosen(text, _step(per_day / present.budget_per_day), between(plan.curve, per_day))
 
 

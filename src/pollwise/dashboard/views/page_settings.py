@@ -10,13 +10,13 @@ from pollwise.scheduler.bounds import read_bounds
 from pollwise.store.records import NewPage
 from pollwise.texts import plain
 from pollwise.types import Page
+from pollwise.units import DAY, HOUR, MINUTE, WEEK
 from pollwise.web.urls import scope_of
 from pollwise.web.wishes import LONGEST_NAME, read_wishes
 
 __all__ = ["change_of", "settings_form"]
 
-_UNITS = (("second", 1.0), ("minute", 60.0), ("hour", 3600.0), ("day", 86_400.0))
-_WEEK = 7 * 86_400.0
+_UNITS = (("second", 1.0), ("minute", MINUTE), ("hour", HOUR), ("day", DAY))
 _LONGEST = 10_000
 _BOUNDS = ("at_least", "at_most")
 
@@ -116,4 +116,4 @@ def _frequency(interval: float | None) -> str:
     for name, size in _UNITS:
         if size >= interval:
             return f"{plain(size / interval, 10)}/{name}"
-    return f"{plain(_WEEK / interval, 10)}/week"
+    return f"{plain(WEEK / interval, 10)}/week"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pollwise.sources.view import HubLinks
 from pollwise.store.records import StoredSubscription
 from pollwise.texts import printable
+from pollwise.units import DAY
 
 __all__ = ["ASKED_LEASE", "CALLBACKS", "asked", "begun", "confirmed", "denied", "failed"]
 
@@ -13,10 +14,10 @@ CALLBACKS = "hub/"
 """What the paths of callbacks begin with, after the public URL."""
 ASKED_LEASE = 10 * 86_400
 """Seconds for which hubs are asked to tell of changes."""
-_FIRST_REST, _LONGEST_REST = 600.0, 86_400.0
+_FIRST_REST, _LONGEST_REST = 600.0, DAY
 """Seconds between two requests to a hub that does not confirm: at first, and at most, after
 doubling each time."""
-_SHORTEST_LEASE, _LONGEST_LEASE = 60.0, 90 * 86_400.0
+_SHORTEST_LEASE, _LONGEST_LEASE = 60.0, 90 * DAY
 _RENEWED = 0.75
 """The share of a lease after which it is renewed."""
 _MOST_CHARACTERS = 300

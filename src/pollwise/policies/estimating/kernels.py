@@ -35,6 +35,7 @@ from pollwise.policies.estimating.change_statistics import (
 )
 from pollwise.policies.estimating.price_search import WORTH, spread_budget
 from pollwise.types import Outcome
+from pollwise.units import DAY
 
 __all__ = [
     "NAIVE",
@@ -77,9 +78,8 @@ REALLOCATION_SHARED = np.dtype(
 """What all pages share."""
 
 _SHORTEST_EPOCH = 8
-_DAY = 86400.0
-_SMOOTHING = 0.5 * _DAY
-_LEAST_RATE, _MOST_RATE = 0.0005 / _DAY, 7.0 / _DAY
+_SMOOTHING = 0.5 * DAY
+_LEAST_RATE, _MOST_RATE = 0.0005 / DAY, 7.0 / DAY
 _CHANGED = int(Outcome.CHANGED)
 
 

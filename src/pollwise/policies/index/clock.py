@@ -15,7 +15,8 @@ from typing import Any
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.page_index import chance_after, ticks_between
-from pollwise.policies.index.state import DAY, IndexState
+from pollwise.policies.index.state import IndexState
+from pollwise.units import DAY
 
 __all__ = ["FIRST_CLOCK_ODDS", "learn_clock", "learn_tick", "ticks_since_change"]
 

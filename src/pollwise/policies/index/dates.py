@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.state import DAY
 from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, time_step
 from pollwise.rates.posterior import learn_last_change
+from pollwise.units import DAY, HOUR
 
 __all__ = [
     "FIRST_DATE_ODDS",
@@ -41,7 +41,7 @@ LATELY = 900.0
 _SELDOM = 0.03
 """The share that is older, as it comes from a cache."""
 
-_SAME, _SAME_SHARE = 3_600.0, 0.05
+_SAME, _SAME_SHARE = HOUR, 0.05
 """The times of what was deployed together differ by less than so many seconds, and than this share
 of the time since then."""
 _BIRTHS = 1.0 / (365.0 * DAY)

@@ -22,7 +22,6 @@ from pollwise.policies.index.prior import count_pages, steady_model
 from pollwise.policies.index.sites import note_change, note_poll
 from pollwise.policies.index.state import (
     CHANGED_TABLE,
-    DAY,
     RATES_TOGETHER,
     SPELL_COUNT,
     UNCHANGED_TABLE,
@@ -37,6 +36,7 @@ from pollwise.rates.posterior import (
     learn_poll,
 )
 from pollwise.types import Outcome
+from pollwise.units import DAY
 
 __all__ = ["learn", "operational_time", "worth_after"]
 

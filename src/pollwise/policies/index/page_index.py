@@ -15,7 +15,6 @@ from pollwise.policies.index.groups import share_of
 from pollwise.policies.index.state import (
     CHANGED_TABLE,
     CLOCK_TICKS,
-    DAY,
     INDEX_TABLE,
     NO_SURGE,
     STALE_SURGE,
@@ -37,6 +36,7 @@ from pollwise.rates.lattice import (
     time_at,
     time_step,
 )
+from pollwise.units import DAY
 
 __all__ = [
     "SURELY",

@@ -18,7 +18,6 @@ __all__ = [
     "CALENDAR",
     "CHANGED_TABLE",
     "CLOCK_TICKS",
-    "DAY",
     "INDEX_HOST",
     "INDEX_PAGE",
     "INDEX_SHARED",
@@ -244,6 +243,3 @@ class IndexState(NamedTuple):
     hosts: NDArray[Any]  # of INDEX_HOST, one for each scope
     sites: NDArray[Any]  # of INDEX_SITE
     kinds: NDArray[Any]  # of PAGES_BY_RATE
-
-
-DAY = 86_400.0

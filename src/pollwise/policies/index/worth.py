@@ -35,13 +35,13 @@ from numpy.typing import NDArray
 from pollwise.objectives import Delay, Detection, Freshness, Objective
 from pollwise.policies.index.state import (
     CLOCK_TICKS,
-    DAY,
     NO_SURGE,
     SEEN_SURGE,
     STALE_SURGE,
     WAITING_SURGE,
 )
 from pollwise.rates.lattice import RATES
+from pollwise.units import DAY
 
 __all__ = ["clock_table", "surge_kind"]
 

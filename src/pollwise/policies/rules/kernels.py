@@ -33,6 +33,7 @@ from pollwise.policies.deadline.kernels import (
     wake_adaptive,
 )
 from pollwise.types import Outcome
+from pollwise.units import DAY
 
 __all__ = [
     "ADAPT",
@@ -78,8 +79,7 @@ RULE_SHARED = np.dtype(
 )
 """What all pages share: the rule."""
 
-_DAY = 86400.0
-_MONTH = 30 * _DAY
+_MONTH = 30 * DAY
 _CHANGED = int(Outcome.CHANGED)
 
 
@@ -121,7 +121,7 @@ def _by_count(rule: Any, items: int) -> float:
 def _by_tier(rule: Any, items: int, since: float) -> float:
     """NewsBlur's minutes between polls; `since`: seconds since the latest item."""
     readers = rule.subscribers
-    daily = items * _DAY / rule.window
+    daily = items * DAY / rule.window
     if daily >= 1.0:
         minutes = 6.0 if readers > 10.0 else 15.0 if readers > 1.0 else 60.0
     elif daily > 0.0:

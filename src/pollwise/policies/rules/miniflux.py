@@ -8,7 +8,8 @@ factor 1, between 5 minutes and a day.
 
 from pollwise.checks import require_positive
 from pollwise.policies.rules.kernels import COUNT
-from pollwise.policies.rules.policy import DAY, MINUTE, IntervalRule
+from pollwise.policies.rules.policy import IntervalRule
+from pollwise.units import DAY, MINUTE
 
 __all__ = ["Miniflux"]
 

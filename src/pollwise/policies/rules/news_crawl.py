@@ -8,7 +8,8 @@ Source: commoncrawl/news-crawl, `conf/crawler-conf.yaml`.
 """
 
 from pollwise.policies.rules.kernels import ADAPT
-from pollwise.policies.rules.policy import DAY, HOUR, MINUTE, IntervalRule
+from pollwise.policies.rules.policy import IntervalRule
+from pollwise.units import DAY, HOUR, MINUTE
 
 __all__ = ["NewsCrawl"]
 

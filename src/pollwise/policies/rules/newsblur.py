@@ -8,7 +8,8 @@ spreads its load, is left out: the queue spreads pages.
 
 from pollwise.checks import is_real, require
 from pollwise.policies.rules.kernels import TIERS
-from pollwise.policies.rules.policy import DAY, MINUTE, IntervalRule
+from pollwise.policies.rules.policy import IntervalRule
+from pollwise.units import DAY, MINUTE
 
 __all__ = ["NewsBlur"]
 

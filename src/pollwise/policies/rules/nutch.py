@@ -13,7 +13,8 @@ where T has reached its maximum, δ may be many times T, and the next poll would
 
 from pollwise.checks import is_real, require
 from pollwise.policies.rules.kernels import ADAPT
-from pollwise.policies.rules.policy import DAY, IntervalRule
+from pollwise.policies.rules.policy import IntervalRule
+from pollwise.units import DAY
 
 __all__ = ["Nutch"]
 

@@ -14,9 +14,7 @@ from pollwise.policies.deadline.adaptive import AdaptivePolicy
 from pollwise.policies.rules.kernels import RULE_PAGE, RULE_SHARED, IntervalRuleState
 from pollwise.types import Page
 
-__all__ = ["DAY", "HOUR", "MINUTE", "IntervalRule"]
-
-MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+__all__ = ["IntervalRule"]
 
 
 class IntervalRule(AdaptivePolicy):

@@ -8,7 +8,8 @@ starting at a day, between an hour and two weeks.
 """
 
 from pollwise.policies.rules.kernels import ADAPT
-from pollwise.policies.rules.policy import DAY, HOUR, IntervalRule
+from pollwise.policies.rules.policy import IntervalRule
+from pollwise.units import DAY, HOUR
 
 __all__ = ["StormCrawler"]
 

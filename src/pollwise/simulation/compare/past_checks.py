@@ -14,6 +14,7 @@ from pollwise.simulation.recorded.past_checks import PastChecks
 from pollwise.simulation.recorded.replay import Replay
 from pollwise.simulation.scores.summary import Mean, mean_of
 from pollwise.types import Budget
+from pollwise.units import DAY
 
 __all__ = ["OWN", "compare_to_checks"]
 
@@ -21,7 +22,6 @@ OWN = "your checks"
 """What stands in the place of the policy."""
 _HISTORIES = 20
 _SEED = 0
-_DAY = 86_400.0
 
 
 def compare_to_checks(
@@ -89,7 +89,7 @@ def _figures(world: Replay, polls: Polls) -> dict[str, float]:
         "polls": float(sums[TALLIED.index("polls")]),
         "captured": found["captured"],
         "freshness": found["freshness"],
-        "delay_days": found["delay"] / _DAY,
+        "delay_days": found["delay"] / DAY,
     }
 
 

@@ -28,14 +28,13 @@ from pollwise.errors import TraceError
 from pollwise.kinds import kind_of
 from pollwise.metrics import Changes
 from pollwise.simulation.recorded.trace import Trace
+from pollwise.units import DAY
 
 __all__ = ["is_crawl_log", "read_crawl_log"]
 
 _HISTORY_FILE = "urlid_offset_history.txt"
 _WEIGHTS_FILE = "urlid_imp.txt"
 _NAMES_FILE = "url_urlid_hostid.txt"
-
-_DAY = 86_400.0
 
 
 def is_crawl_log(path: Path) -> bool:
@@ -52,7 +51,7 @@ def read_crawl_log(path: Path, *, weighted: bool = False) -> Trace:
     for number, (url_id, offset, history) in _lines(path, 3):
         crawls = _crawls(path, number, offset, history)
         changed = crawls[1:, 1] == 1
-        at = np.cumsum(crawls[:, 0]) * _DAY
+        at = np.cumsum(crawls[:, 0]) * DAY
         ids.append(url_id)
         born.append(at[0])
         ends.append(at[-1])

@@ -21,13 +21,13 @@ from pollwise.simulation.loop import BudgetPerPage, simulate
 from pollwise.simulation.scores.witness import Witness
 from pollwise.simulation.worlds.world import World
 from pollwise.types import Budget
+from pollwise.units import DAY
 
 __all__ = ["CalibrationReport", "Coverage", "Decile", "Period", "calibration_of"]
 
 Floats = NDArray[np.float64]
 
-_DAY = 86_400.0
-_LONG_TRACE = 100 * _DAY
+_LONG_TRACE = 100 * DAY
 """A shorter history has no room for many weeks."""
 _MOST_FORECASTS = 60
 _DRAWS = 200
@@ -105,7 +105,7 @@ class CalibrationReport:
             ],
             "worst_decile": self.worst,
             "brier": self.brier,
-            "horizon_days": self.horizon / _DAY,
+            "horizon_days": self.horizon / DAY,
             "forecasts": len(self.periods),
             "coverage": {name: cover.covered for name, cover in covers.items()},
             "bias": {name: cover.bias for name, cover in covers.items()},
@@ -138,7 +138,7 @@ def calibration_of(
     length = history.end - history.begin
     cheapest = min(page.cost for page in pages)
     witness = Witness(made, most=math.ceil(length * total / cheapest) + 1)
-    horizon = (7 if length >= _LONG_TRACE else 2) * _DAY
+    horizon = (7 if length >= _LONG_TRACE else 2) * DAY
     begin = history.begin + warm_up * length
     count = min(int((history.end - begin) // horizon), _MOST_FORECASTS)
     moments = np.linspace(begin, history.end - horizon, max(count, 0)).tolist()
@@ -224,7 +224,7 @@ class _Outcomes:
         count = int((found & polls["changed"] & present[polls["page"]]).sum())
         mine = (changes.times >= now) & (changes.times < end) & present[self._page]
         delay = float(self._waited[mine].mean()) if mine.any() else math.nan
-        return Period(now, forecast, count * _DAY / forecast.horizon, freshness, delay)
+        return Period(now, forecast, count * DAY / forecast.horizon, freshness, delay)
 
 
 def _waits(changes: Changes, polls: Polls, end: float) -> Floats:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pollwise.metrics import TALLIED, Polls, detections, ratios, tally
 from pollwise.simulation.worlds.world import World
 from pollwise.simulation.worlds.zipf import Zipf
+from pollwise.units import DAY
 
 __all__ = [
     "CHECKPOINTS",
@@ -27,7 +28,6 @@ __all__ = [
 
 CHECKPOINTS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 _TAIL = 0.2
-_DAY = 86_400.0
 _TIMES = ("delay", "age")
 
 
@@ -121,7 +121,7 @@ def weights_of(world: World) -> NDArray[np.float64]:
 def in_days(figures: Mapping[str, Any]) -> dict[str, Any]:
     """Figures, or groups of numbers about each, with times in days and names that say so."""
     return {
-        f"{name}_days" if name in _TIMES else name: _divided(value, _DAY if name in _TIMES else 1.0)
+        f"{name}_days" if name in _TIMES else name: _divided(value, DAY if name in _TIMES else 1.0)
         for name, value in figures.items()
     }
 

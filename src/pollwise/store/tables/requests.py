@@ -5,10 +5,11 @@ from contextlib import AbstractContextManager
 
 from pollwise.store.records import WaitingRequest
 from pollwise.store.tables.connection import Connection
+from pollwise.units import DAY
 
 __all__ = ["TableRequests"]
 
-_KEPT = 86_400.0
+_KEPT = DAY
 """Seconds for which an answered request stays, for who still waits for the answer."""
 _WITHDRAWN = "withdrawn"
 _ROWS_AT_ONCE = 16

@@ -6,11 +6,11 @@ from email.utils import formatdate
 from aiohttp import web
 
 from pollwise.testing.misbehaviour.cue import PAGE, Cue, Routes, html, raw_page
+from pollwise.units import DAY
 
 __all__ = ["ROUTES"]
 
-_DAY = 86_400.0
-_YEAR = 365 * _DAY
+_YEAR = 365 * DAY
 
 
 def _date(ahead: float) -> str:
@@ -104,7 +104,7 @@ async def _modified_now(cue: Cue) -> web.StreamResponse:
 
 async def _dated(cue: Cue) -> web.StreamResponse:
     ahead = float(cue.query.get("ahead", _YEAR))
-    return html(Date=_date(ahead), Last_Modified=_date(ahead - _DAY))
+    return html(Date=_date(ahead), Last_Modified=_date(ahead - DAY))
 
 
 ROUTES: Routes = {

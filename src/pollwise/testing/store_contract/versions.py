@@ -11,11 +11,11 @@ from pollwise.store.records import Batch, NewPage, PollResult, StoredVersion, To
 from pollwise.store.retention import KEPT_POLLS, Retention
 from pollwise.testing.store_contract.samples import A, B, C, poll
 from pollwise.types import Observation, Outcome, PageMemory, Version
+from pollwise.units import DAY
 
 __all__ = ["VersionsContract"]
 
 BODIES = (b"", b"<p>" * 1000, bytes(range(256)))
-DAY = 86_400.0
 MANY = 20
 
 
