@@ -18,7 +18,6 @@ __all__ = ["rehearsal"]
 _POLLS = 60
 """So many that a request controller fits its value model."""
 _OUTCOMES = (Outcome.CHANGED, Outcome.CHANGED, Outcome.UNCHANGED, Outcome.FAILED, Outcome.GONE)
-_HOURS = HOUR
 
 
 def rehearsal(policy: Policy) -> Iterator[None]:
@@ -27,7 +26,7 @@ def rehearsal(policy: Policy) -> Iterator[None]:
     policy.add(pages[:3])
     yield
     for number in range(_POLLS):
-        now = number * _HOURS
+        now = number * HOUR
         chosen = policy.select(now, 2).page_ids.tolist()
         yield
         if isinstance(policy, Chooser) and chosen:
