@@ -51,7 +51,9 @@ if TYPE_CHECKING:
 __all__ = ["Schedule"]
 
 _MARK = b"pollwise schedule"
-_VERSION = b"1"
+_VERSION = b"2"
+_READ = frozenset({b"1", _VERSION})
+"""The versions that can be read."""
 _FOREIGN = (
     ArithmeticError,
     AttributeError,
@@ -538,8 +540,8 @@ def _read(path: Path) -> bytes:
         raise StateError(f"{path} was not written by Schedule.save: name another file")
     if not rest.isdigit():
         raise StateError(f"{path} is damaged: go back to a copy of it")
-    if rest != _VERSION:
+    if rest not in _READ:
         raise StateError(f"{path} was written by a later version of pollwise: update this one")
-    if first != b"%s %s %08x" % (_MARK, _VERSION, zlib.crc32(body)):
+    if first != b"%s %s %08x" % (_MARK, rest, zlib.crc32(body)):
         raise StateError(f"{path} is damaged: go back to a copy of it")
     return body

@@ -458,7 +458,7 @@ class TestFile:
             (lambda data: b"PK\3\4" + data, "was not written by Schedule.save"),
             (lambda data: data[:-1], "is damaged: go back to a copy"),
             (lambda data: data[:200] + b"x" + data[201:], "is damaged: go back to a copy"),
-            (lambda data: data.replace(b" 1 ", b" 2 ", 1), "a later version of pollwise"),
+            (lambda data: data.replace(b" 2 ", b" 3 ", 1), "a later version of pollwise"),
         ],
     )
     def test_other_and_damaged_files_are_refused_in_one_line(self, tmp_path, damage, words):
@@ -472,6 +472,14 @@ class TestFile:
         assert "\n" not in str(error.value)
         assert str(path) in str(error.value)
 
+    def test_a_file_of_the_version_before_can_be_read(self, tmp_path):
+        path = tmp_path / "schedule"
+        schedule = plain()
+        schedule.add(A, now=0.0)
+        schedule.save(path)
+        path.write_bytes(path.read_bytes().replace(b" 2 ", b" 1 ", 1))
+        assert list(Schedule.load(path)) == [A]
+
     def test_a_file_that_is_not_there(self, tmp_path):
         with pytest.raises(InputError, match=r"none: the schedule cannot be read \(No such file"):
             Schedule.load(tmp_path / "none")
@@ -481,7 +489,7 @@ class TestFile:
     def test_the_file_begins_with_what_it_is(self, tmp_path):
         plain().save(tmp_path / "schedule")
         first, _, body = (tmp_path / "schedule").read_bytes().partition(b"\n")
-        assert first == b"pollwise schedule 1 %08x" % zlib.crc32(body)
+        assert first == b"pollwise schedule 2 %08x" % zlib.crc32(body)
 
 
 def test_pages_that_the_policy_refuses_leave_all_as_it_was():
@@ -588,7 +596,7 @@ def test_a_path_that_names_no_file(path):
 )
 def test_a_file_with_the_right_checksum_and_another_body(tmp_path, body):
     path = tmp_path / "foreign"
-    path.write_bytes(b"pollwise schedule 1 %08x\n%s" % (zlib.crc32(body), body))
+    path.write_bytes(b"pollwise schedule 2 %08x\n%s" % (zlib.crc32(body), body))
     with pytest.raises((InputError, StateError), match="foreign") as error:
         Schedule.load(path)
     assert "\n" not in str(error.value)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Generator
+from time import monotonic
 
 from pollwise.insight.capacity import shortfall_words
 from pollwise.live.clock import Clock
@@ -24,8 +25,8 @@ class ShortfallTeller:
     """Says that hosts cannot take the budget, once for each budget.
 
     That is known at the start as far as it is for their pauses; how long answers take is learned.
-    `budget` gives the budget as people say it. Where pages are many, a look takes many turns, of
-    each a few milliseconds.
+    `budget` gives the budget as people say it. Where pages are many, a look takes several turns, of
+    each `look_for` seconds or little more.
     """
 
     def __init__(
@@ -35,8 +36,10 @@ class ShortfallTeller:
         *,
         budget: Callable[[], str],
         say: Callable[[str], None],
+        look_for: float = 0.025,
     ) -> None:
         self._scheduler, self._clock = scheduler, clock
+        self._look_for = look_for
         self._budget, self._say = budget, say
         self._told = ""
         # The look that is under way, and the budget for which it is.
@@ -70,8 +73,11 @@ class ShortfallTeller:
         if self._look is None:
             return
         look, budget = self._look
+        ends_at = monotonic() + self._look_for
         try:
             next(look)
+            while monotonic() < ends_at:
+                next(look)
         except StopIteration as end:
             self._look = None
             short: Shortfall | None = end.value

@@ -5,7 +5,7 @@ what a policy learns.
 import math
 from typing import get_args
 
-from pollwise.checks import require, require_object
+from pollwise.checks import require, require_object, require_shares
 from pollwise.events import (
     Added,
     Budgeted,
@@ -29,6 +29,7 @@ _EVENTS = frozenset(get_args(Event))
 
 def check_page(event: str, page: Page) -> None:
     """`InputError` for a page that would spoil the arithmetic of time and budget."""
+    require(f"{event}: page id", page.id, page.id >= 0, "at least 0")
     fits = 0 < page.cost < math.inf
     require(f"{event}: page {page.id}: cost", page.cost, fits, "finite and above 0")
     if page.seen_at is not None:
@@ -58,6 +59,7 @@ def check_event(event: Event) -> None:
             check_page(type(event).__name__, page)
     if isinstance(event, Budgeted):
         check_budget(Budget(event.rate, event.burst))
+        require_shares("Budgeted: shares", dict(event.shares))
     if isinstance(event, Together):
         for each in event.events:
             check_event(each)

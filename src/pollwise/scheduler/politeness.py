@@ -123,12 +123,15 @@ def poll_begun(host: Host, now: float) -> Host:
 
 
 def poll_ended(host: Host, now: float, *, again: bool = False) -> Host:
-    """The host after its poll was answered, which may have fetched its page `again`."""
+    """The host after its poll was answered.
+
+    The time of one that fetched its page `again` is not that of an answer.
+    """
     if host.polling_since is None:
         return host._replace(ended_at=now, waiting=0)
     took, usual = now - host.polling_since, host.answers_in
-    # The first poll reads robots.txt as well. One that fetched again is better than nothing.
-    if host.ended_at > -math.inf and not (again and usual > 0):
+    # The first poll reads robots.txt as well.
+    if host.ended_at > -math.inf and not again:
         usual = usual + _LATEST * (took - usual) if usual > 0 else took
     return host._replace(
         polling_since=None, ended_at=now, duration=took, answers_in=usual, waiting=0

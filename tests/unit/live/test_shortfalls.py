@@ -16,7 +16,11 @@ class Telling:
         self.scheduler = Scheduler(AwaitedPolicy(), Budget(rate), crawl_delay=1.0)
         self.scheduler.handle(Added(0.0, (Page(0, scope="h", seen_at=0.0),)))
         self._teller = ShortfallTeller(
-            self.scheduler, lambda: self.now, budget=lambda: self.budget, say=self.said.append
+            self.scheduler,
+            lambda: self.now,
+            budget=lambda: self.budget,
+            say=self.said.append,
+            look_for=0.0,
         )
 
     def look_at_many(self, pages: int) -> list[int]:

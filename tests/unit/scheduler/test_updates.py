@@ -78,6 +78,16 @@ class TestPause:
         assert [one.outcome for one in policy_of(some).told] == [Outcome.CHANGED]
         assert started(some.handle(Tick(50.0))) == []
 
+    @pytest.mark.parametrize("outcome", [Outcome.CHANGED, Outcome.UNCHANGED, Outcome.FAILED])
+    def test_all_pages_may_be_paused_while_one_is_polled(self, outcome):
+        some = Scheduler(BayesianIndex(objective="detection"), Budget(1.0))
+        page = Page(0, seen_at=-10.0)
+        assert started(some.handle(Added(0.0, (page,)))) == [0]
+        some.handle(Updated(0.5, (replace(page, paused=True),)))
+        some.handle(Polled(1.0, (Observation(0, 1.0, outcome),)))
+        resumed = started(some.handle(Updated(2.0, (page,))))
+        assert [*resumed, *started(some.handle(Tick(1e6)))] == [0]
+
     def test_one_that_was_postponed_waits_as_well(self):
         some = scheduler(rate=1.0, first_copies=Budget(2.0))
         assert started(some.handle(Added(0.0, pages(1)))) == [0]

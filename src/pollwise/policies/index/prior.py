@@ -87,9 +87,11 @@ def base_prior(round_time: float) -> NDArray[np.float64]:
 def _start_round(state: IndexState) -> None:
     """Begin a new round: what was counted in the one before becomes the prior."""
     common = state.shared[0]
-    common.round_time = common.pages * common.gap
-    per_page = common.learned / max(common.pages, 1)
-    count = min(_PSEUDO_PAGES, common.pages) / (1.0 + per_page) * base_prior(common.round_time)
+    pages = max(common.pages, 1)  # all may be paused while one is polled
+    common.round_time = pages * common.gap
+    count = (
+        min(_PSEUDO_PAGES, pages) / (1.0 + common.learned / pages) * base_prior(common.round_time)
+    )
     _turn(common.counts, common.round)
     complete = common.counts.pages[common.round % 2]
     for j in range(RATE_COUNT):
