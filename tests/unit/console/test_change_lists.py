@@ -38,7 +38,7 @@ DIFF = VersionDiff(
 
 def test_changes_whose_times_were_set_back_are_said_without_a_span(capsys):
     change = ListedChange("urn:1", 1, URL, "", (), 0.002, 0.001, False, "old", "new", ())
-    print_changes(replace(CHANGES, changes=(change,)))
+    print_changes(replace(CHANGES, changes=(change,)), 0.0)
     assert f"{URL}  (changed)\n" in capsys.readouterr().out
 
 
