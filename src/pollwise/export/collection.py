@@ -10,7 +10,7 @@ from pollwise.checks import require_no_link
 from pollwise.errors import InputError
 from pollwise.export.draft import draft
 from pollwise.export.jsonl import write_jsonl
-from pollwise.export.opml import write_opml
+from pollwise.export.opml import FEED, write_opml
 from pollwise.export.parquet import write_parquet
 from pollwise.export.warc import write_warc
 from pollwise.extras import require_extra
@@ -88,7 +88,7 @@ def count_left_out(db: Place, path: Path, format_name: str | None = None) -> int
     with Store.open_readonly(db) as store:
         if (format_name or _format_of(path)) != "opml":
             return store.count_without_copy()
-        return sum(record.first_seen_at is None and not record.source for record in store.pages())
+        return sum(one.first_seen_at is None and one.source != FEED for one in store.pages())
 
 
 def _writer(name: str, now: float, *, bodies: bool) -> _Writer:
