@@ -12,7 +12,8 @@ import pytest
 
 import pollwise
 from pollwise.store import Store
-from pollwise.store.records import NewPage
+from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.types import Observation, Outcome, PageMemory, Version
 
 from .telling import but_for_slowness
 
@@ -43,11 +44,36 @@ def test_a_reader_that_has_gone(folder, words, more):
     assert (end.returncode, but_for_slowness(end.stderr.decode())) == (1, "")
 
 
-@pytest.mark.parametrize("more", [(), ("--json",)])
-def test_an_output_that_is_full(folder, more):
+def export_of_a_page(folder: Path) -> list[str]:
+    """An export to standard output, longer than what is held back before it is written."""
+    url = f"http://a.example/{'a' * 100_000}"
+    version = Version(0, 1.0, "text/plain", b"whale", "hash")
+    first = Observation(0, 1.0, Outcome.CHANGED)
+    seen = PollResult(first, PageMemory(body_hash="hash"), version)
+    with Store.open(folder / "export.db") as store:
+        store.add_pages([NewPage(url)], now=0.0)
+        store.commit(Batch(polls=(seen,)))
+    return ["export", "-", "--format", "jsonl", "--db", "export.db"]
+
+
+def test_the_reader_of_an_export_that_has_gone(folder):
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [*PROGRAM, *export_of_a_page(folder)]
+    with open(writing, "wb") as out:
+        end = subprocess.run(
+            command, cwd=folder, env=ENVIRONMENT, stdout=out, stderr=subprocess.PIPE, check=False
+        )
+    assert (end.returncode, but_for_slowness(end.stderr.decode())) == (1, "")
+
+
+@pytest.mark.parametrize("words", [("status",), ("status", "--json"), ("export",)])
+def test_an_output_that_is_full(folder, words):
+    if words == ("export",):
+        words = export_of_a_page(folder)
     with open("/dev/full", "wb") as out:
         end = subprocess.run(
-            [*PROGRAM, "status", *more],
+            [*PROGRAM, *words],
             cwd=folder,
             env=ENVIRONMENT,
             stdout=out,
@@ -55,8 +81,8 @@ def test_an_output_that_is_full(folder, more):
             check=False,
         )
     assert end.returncode == 2
-    message = "pollwise: the answer cannot be written, the disk is full: free some space\n"
-    assert but_for_slowness(end.stderr.decode()) == message
+    why = "standard output cannot be written: No space left on device; free some space"
+    assert but_for_slowness(end.stderr.decode()) == f"pollwise: {why}\n"
 
 
 @pytest.mark.parametrize(

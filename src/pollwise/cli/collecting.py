@@ -32,7 +32,7 @@ from pollwise.cli.options import (
 from pollwise.console.interrupts import end_on_interrupt
 from pollwise.errors import InputError
 
-_STDOUT = Path("-")
+_STDOUT = "-"
 
 
 def collect(
@@ -192,7 +192,7 @@ def search(
 
 def export(
     file: Annotated[
-        Path,
+        str,
         typer.Argument(
             help="Such as pages.jsonl, .opml (feeds alone), .parquet or .warc.gz; -: stdout."
         ),
@@ -221,17 +221,19 @@ def export(
     from pollwise.console.streams import stderr
     from pollwise.export import count_left_out, export_collection, export_into
 
+    path = Path(file)
+    # As it was given: the path ./- is a file.
     if file != _STDOUT:
-        export = partial(export_collection, path=file, format_name=format_name, force=force)
+        export = partial(export_collection, path=path, format_name=format_name, force=force)
     elif format_name is None:
         raise InputError("- is the standard output: say by --format what to write there")
     else:
         export = partial(export_into, file=sys.stdout.buffer, format_name=format_name)
     count = export(db, now=time.time(), min_relevance=min_relevance, bodies=bodies)
     sys.stdout.flush()
-    left_out = count_left_out(db, file, format_name) if min_relevance is None else 0
+    left_out = count_left_out(db, path, format_name) if min_relevance is None else 0
     more = f"; left out, as there is no copy yet: {left_out:,d}" if left_out else ""
-    where = "" if file == _STDOUT else f" to {file}"
+    where = "" if file == _STDOUT else f" to {path}"
     stderr().print(f"pages written{where}: {count:,d}{more}", soft_wrap=True)
 
 

@@ -76,6 +76,7 @@ _NAMES: dict[Callable[..., object], str] = {
     notify_receiver: "notify",
 }
 """Commands that are not named as their functions."""
+_FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _ALLOCATIONS = 20_000
 """So many more objects than before, and garbage is searched for: Python's own 700 are few."""
 for _command, _purpose in _COMMANDS.items():
@@ -131,10 +132,10 @@ def run() -> None:
     except MemoryError:
         sys.exit(_complain("this machine has too little free memory for that"))
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno not in _FULL_DISK:
             raise
         _drop_output()
-        sys.exit(_complain("the answer cannot be written, the disk is full: free some space"))
+        sys.exit(_complain(f"standard output cannot be written: {error.strerror}; free some space"))
     sys.exit(exit_status if isinstance(exit_status, int) else 0)
 
 

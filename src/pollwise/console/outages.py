@@ -39,11 +39,13 @@ fail so are not told'
         self._why: str | None = None
         """Why there is no network, as it was told; None: there is one."""
         self._hidden: set[int] = set()
+        """The pages whose latest poll failed so, which was not told."""
 
     def note(
         self, page_id: int, host: str, outcome: Outcome, error: str | None, *, pages: int
     ) -> str | None:
         """Note a poll, one of so many `pages`; what is to be told of the network, if anything."""
+        self._hidden.discard(page_id)
         if outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.GONE):
             return self._answered(pages)
         why = _why(error or "")
@@ -51,7 +53,6 @@ fail so are not told'
             return None
         self._failed[page_id] = host
         if self._why is None and len(set(self._failed.values())) < _HOSTS:
-            self._hidden.discard(page_id)
             return None
         self._hidden.add(page_id)
         if self._why is not None:
@@ -63,7 +64,7 @@ fail so are not told'
         )
 
     def hides(self, page_id: int) -> bool:
-        """Whether that a page failed was not told, so that it is not told to be back either."""
+        """Whether the latest poll of a page failed so, which is not told."""
         return page_id in self._hidden
 
     def _answered(self, pages: int) -> str | None:

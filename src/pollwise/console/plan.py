@@ -17,6 +17,7 @@ from pollwise.console.quantities import (
 from pollwise.console.streams import stdout
 from pollwise.insight.capacity import shortfall_words
 from pollwise.insight.plan import Plan, PlannedBudget
+from pollwise.insight.words import ALL_PAUSED
 from pollwise.texts import plain
 from pollwise.units import DAY
 
@@ -25,11 +26,14 @@ __all__ = ["print_plan"]
 
 def print_plan(plan: Plan) -> None:
     """The answer of `pollwise plan`."""
-    heading = f"{count(plan.pages, 'page')}, {plan.budget}, objective {plan.objective}"
+    paused = f" ({plan.paused:,} paused)" if plan.paused else ""
+    heading = f"{count(plan.pages, 'page')}{paused}, {plan.budget}, objective {plan.objective}"
     console = stdout()
     if plan.results is None:
         evidence = plan.evidence
-        console.print(f"{heading}: {not_known(evidence.polls, evidence.needed)}", soft_wrap=True)
+        are_all_paused = plan.paused == plan.pages
+        why = ALL_PAUSED if are_all_paused else not_known(evidence.polls, evidence.needed)
+        console.print(f"{heading}: {why}", soft_wrap=True)
         return
     [present] = [budget for budget in plan.results if budget.factor == 1.0]
     poll_unit, polls_in = unit_of(present.polls_per_day)

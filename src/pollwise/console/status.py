@@ -23,6 +23,7 @@ from pollwise.insight.forecasts import Interval
 from pollwise.insight.growth import Growth
 from pollwise.insight.receivers import FailingReceiver
 from pollwise.insight.status import PeriodOutlook, Status
+from pollwise.insight.words import ALL_PAUSED
 from pollwise.store.records import ClockSetBack
 from pollwise.store.retention import MOST_EVENT_BYTES, parse_retention
 from pollwise.units import DAY
@@ -114,12 +115,17 @@ def _rows(status: Status) -> list[tuple[str, str]]:
         told = shortfall_words(short, status.budget or "-", short.budget_per_day)
         rows.append(("hosts", told))
     if status.forecast is not None:
+        if status.paused:
+            polled = count(status.pages - status.paused, "page")
+            rows.append(("forecast", f"of the {polled} not paused"))
         rows += [
             ("the coming day", _outlook(status.forecast.day, 1)),
             ("the coming week", _outlook(status.forecast.week, 7)),
         ]
     elif status.evidence is not None:
-        rows.append(("forecast", not_known(status.evidence.polls, status.evidence.needed)))
+        are_all_paused = status.paused == status.pages
+        few = not_known(status.evidence.polls, status.evidence.needed)
+        rows.append(("forecast", ALL_PAUSED if are_all_paused else few))
     if status.collection is not None:
         rows += _collection_rows(status.collection)
     return rows

@@ -64,8 +64,10 @@ class WatchDisplay(RunDisplay):
         log: LogFormat = LogFormat.text,
     ) -> None:
         self._polls = self._changes = self._postponed = 0
-        self._troubles: dict[int, str] = {}
-        """What was wrong at the latest poll of each page."""
+        self._troubles: dict[int, str | None] = {}
+        """What was wrong at the latest poll of each page, as far as it was told; None: nothing was
+        told, as there was no network.
+        """
         self._restless: set[int] = set()
         """Pages of which it was told that they differ at every poll."""
         self._reasons: set[str] = set()
@@ -180,15 +182,15 @@ class WatchDisplay(RunDisplay):
             self._tell_change(report, url, kind)
         trouble = trouble_of(report)
         if trouble is None:
-            was_in_trouble = self._troubles.pop(observation.page_id, None) is not None
-            is_told = not self._outage.hides(observation.page_id)
-            if was_in_trouble and is_told and not first_copy and kind is None:
+            was_told = self._troubles.pop(observation.page_id, None) is not None
+            if was_told and not first_copy and kind is None:
                 news = news or "back"
+        elif self._outage.hides(observation.page_id):
+            # What was told before stays so: that the page is back is told, too.
+            self._troubles[observation.page_id] = self._troubles.get(observation.page_id) or None
         elif self._troubles.get(observation.page_id) != trouble:
-            is_hidden = self._outage.hides(observation.page_id)
-            # What was not told is told if it is so once the network is back.
-            self._troubles[observation.page_id] = "" if is_hidden else trouble
-            news = None if is_hidden or kind is not None else trouble
+            self._troubles[observation.page_id] = trouble
+            news = None if kind is not None else trouble
         if self._detail is Detail.polls:
             news = trouble or ("first copy" if first_copy else outcome.name.lower())
         if news is not None:

@@ -1,5 +1,6 @@
 """Writing the pages of a store into a file of another format."""
 
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from pollwise.checks import require_no_link
 from pollwise.errors import InputError
 from pollwise.export.draft import draft
 from pollwise.export.jsonl import write_jsonl
-from pollwise.export.opml import write_opml
+from pollwise.export.opml import FEED, write_opml
 from pollwise.export.parquet import write_parquet
 from pollwise.export.warc import write_warc
 from pollwise.extras import require_extra
@@ -22,6 +23,7 @@ _Writer = Callable[[BinaryIO, Store, float | None], int]
 FORMATS = ("jsonl", "opml", "parquet", "warc")
 
 _SUFFIXES = {".jsonl": "jsonl", ".opml": "opml", ".parquet": "parquet", ".warc.gz": "warc"}
+_DEVICES = (Path("/dev"), Path("/dev/fd"))
 _EXTRAS = ("parquet", "warc")
 _WITHOUT_BODIES = {
     "opml": "OPML only names feeds: choose jsonl or parquet for their bodies",
@@ -47,9 +49,12 @@ def export_collection(
     have the body of the latest version of each page. Without `format_name`, the file's name gives
     the format: .jsonl, .opml, .parquet or .warc.gz. The file shows one state of the database; a
     writer may be at work meanwhile. It is written as a whole or not at all. `InputError` if there
-    is a file already (unless `force`) or a symbolic link, it cannot be written, a library is
-    missing, or the format has no place for `bodies`; `StoreError` if the database cannot be read.
+    is a file already (unless `force`), a symbolic link or a device, it cannot be written, a library
+    is missing, or the format has no place for `bodies`; `StoreError` if the database cannot be
+    read.
     """
+    if Path(os.path.abspath(path)).parent in _DEVICES:
+        raise InputError(f"{path} is a device: name a file, or - with --format for standard output")
     write = _writer(format_name or _format_of(path), now, bodies=bodies)
     _check_relevance(min_relevance)
     require_no_link(path)
@@ -83,7 +88,7 @@ def count_left_out(db: Place, path: Path, format_name: str | None = None) -> int
     with Store.open_readonly(db) as store:
         if (format_name or _format_of(path)) != "opml":
             return store.count_without_copy()
-        return sum(record.first_seen_at is None and not record.source for record in store.pages())
+        return sum(one.first_seen_at is None and one.source != FEED for one in store.pages())
 
 
 def _writer(name: str, now: float, *, bodies: bool) -> _Writer:

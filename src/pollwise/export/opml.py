@@ -6,9 +6,10 @@ from xml.etree import ElementTree
 from pollwise.store.base import StoreReader
 from pollwise.texts import printable
 
-__all__ = ["write_opml"]
+__all__ = ["FEED", "write_opml"]
 
-_FEED = "feed"
+FEED = "feed"
+"""What such a page is read as."""
 
 
 def write_opml(file: BinaryIO, store: StoreReader, min_relevance: float | None) -> int:
@@ -23,7 +24,7 @@ def write_opml(file: BinaryIO, store: StoreReader, min_relevance: float | None) 
     body = ElementTree.SubElement(root, "body")
     for record in store.pages():
         is_about = min_relevance is None or (record.relevance or 0.0) >= min_relevance
-        if record.source == _FEED and is_about:
+        if record.source == FEED and is_about:
             page = record.page
             told = {
                 "type": "rss",

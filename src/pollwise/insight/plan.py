@@ -12,7 +12,7 @@ from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval, require_freshness
 from pollwise.insight.knowledge import Knowledge, read_knowledge
-from pollwise.insight.words import count
+from pollwise.insight.words import ALL_PAUSED, count
 from pollwise.scheduler.capacity import Shortfall
 from pollwise.store.place import Place
 from pollwise.texts import plain
@@ -77,17 +77,18 @@ class Plan:
     """What a quarter to four times the present budget would bring (`results`, ascending).
 
     `results` and `bounds` are None as long as the `evidence` does not suffice. `pages` are watched
-    and had `polls` so far; those of them that are paused count nowhere else. `bounds` has the cost
-    of the bounds on the others. `shortfall` is what their hosts cannot take of the largest of these
-    budgets (None: they take it). `wanted` is the smallest budget that reaches `wanted_freshness`;
-    `curve` has more budgets in between, for a figure. The last three are None unless they were
-    asked for.
+    and had `polls` so far; those of them that are `paused` count nowhere else. `bounds` has the
+    cost of the bounds on the others. `shortfall` is what their hosts cannot take of the largest of
+    these budgets (None: they take it). `wanted` is the smallest budget that reaches
+    `wanted_freshness`; `curve` has more budgets in between, for a figure. The last three are None
+    unless they were asked for.
     """
 
     database: str
     budget: str
     objective: str
     pages: int
+    paused: int
     polls: int
     horizon_days: float
     bounds: BoundsCost | None
@@ -120,6 +121,7 @@ def plan_of(known: Knowledge, freshness: float | None = None, *, curve: bool = F
         budget=known.settings.budget,
         objective=known.settings.objective,
         pages=len(known.records),
+        paused=len(known.records) - len(known.polled_pages),
         polls=sum(record.polls for record in known.records),
         horizon_days=_HORIZON / DAY,
         bounds=None,
@@ -211,6 +213,8 @@ def between(curve: Sequence[PlannedBudget], budget_per_day: float) -> PlannedBud
 
 def _too_little(known: Knowledge, aim: str) -> InputError:
     evidence = known.evidence
+    if not known.polled_pages:
+        return InputError(f"{known.database}: {ALL_PAUSED}")
     return InputError(
         f"{known.database}: too little is known yet {aim} ({count(evidence.polls, 'poll')} told"
         f" something, about {evidence.needed} are needed): watch on"

@@ -5,7 +5,20 @@ from datetime import UTC, datetime
 
 from pollwise.units import DAY, HOUR, MINUTE
 
-__all__ = ["age", "count", "duration", "duration_unit", "in_time", "moment", "number", "worth"]
+__all__ = [
+    "ALL_PAUSED",
+    "age",
+    "count",
+    "duration",
+    "duration_unit",
+    "in_time",
+    "moment",
+    "number",
+    "worth",
+]
+
+ALL_PAUSED = "all pages are paused: `pollwise resume` lets them be polled again"
+"""Why nothing is foretold of a watch without any other page."""
 
 _YEAR = 365.25 * DAY
 _DURATIONS = (

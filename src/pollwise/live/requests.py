@@ -4,10 +4,11 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pollwise.checks import read_json
 from pollwise.errors import InputError
+from pollwise.sources.view import Kind
 from pollwise.store.records import NewPage
 from pollwise.web.urls import canonical, scope_of
 
@@ -444,6 +445,12 @@ def _interval(value: Any) -> float:
     return seconds
 
 
+def _source(value: Any) -> str:
+    if value not in get_args(Kind):
+        raise ValueError(f"nothing that a page is read as: {value!r}")
+    return str(value)
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"neither true nor false: {value!r}")
@@ -464,7 +471,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "render": _flag,
     "listed_in": _text,
     "name": _text,
-    "source": _text,
+    "source": _source,
 }
 """Reads the fields of a page; anything may have been written into the database."""
 

@@ -118,6 +118,18 @@ def test_an_export_to_stdout(run: Run) -> None:
     assert [json.loads(line)["page_id"] for line in answer.out.splitlines()] == [0, 1]
 
 
+def test_a_file_may_have_the_name_of_stdout(run: Run, tmp_path: Path) -> None:
+    assert run("export", "./-", "--format", "jsonl") == (0, "", "pages written to -: 2\n")
+    assert len((tmp_path / "-").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/dev/null", "/dev/../dev/stderr"])
+def test_an_export_to_a_device_says_how_to_write_to_stdout(run: Run, name: str) -> None:
+    for more in ([], ["--format", "jsonl"], ["--format", "jsonl", "--force"]):
+        told = f"{name} is a device: name a file, or - with --format for standard output"
+        assert_refused(run("export", name, *more), told)
+
+
 def test_feeds_that_were_imported_are_not_left_out(run: Run, tmp_path: Path) -> None:
     feed = '<opml><outline text="News" xmlUrl="https://new.example/feed"/></opml>'
     (tmp_path / "feeds.opml").write_text(feed)

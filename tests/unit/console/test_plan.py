@@ -30,6 +30,7 @@ PLAN = Plan(
     budget="500/hour",
     objective="detection",
     pages=12_345,
+    paused=0,
     polls=100_000,
     horizon_days=7.0,
     bounds=None,
@@ -79,4 +80,19 @@ def test_of_a_few_polls_nothing_is_planned(terminal):
     assert " ".join(terminal.plain.split()) == (
         "1 page, 500/hour, objective detection: not known yet (3 polls that told something; about"
         " 40 needed)"
+    )
+
+
+def test_a_plan_says_how_many_of_its_pages_are_paused(terminal):
+    with terminal.in_use():
+        print_plan(replace(PLAN, paused=2_345))
+    assert "12,345 pages (2,345 paused), 500/hour" in " ".join(terminal.plain.split())
+
+
+def test_of_pages_that_are_all_paused_nothing_is_planned(terminal):
+    with terminal.in_use():
+        print_plan(replace(PLAN, pages=2, paused=2, evidence=Evidence(0, 40), results=None))
+    assert " ".join(terminal.plain.split()) == (
+        "2 pages (2 paused), 500/hour, objective detection: all pages are paused: `pollwise resume`"
+        " lets them be polled again"
     )

@@ -90,6 +90,22 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     assert "changes of some pages never found" in shown
 
 
+def test_status_says_of_which_pages_its_forecast_is(terminal):
+    with terminal.in_use():
+        print_status(replace(STATUS, paused=345))
+    assert "forecast of the 12,000 pages not paused" in (
+        " ".join(terminal.plain.replace("│", " ").split())
+    )
+
+
+def test_status_says_why_nothing_is_forecast_of_paused_pages(terminal):
+    few = Evidence(polls=0, needed=40)
+    with terminal.in_use():
+        print_status(replace(STATUS, paused=12_345, evidence=few, forecast=None))
+    shown = " ".join(terminal.plain.replace("│", " ").split())
+    assert "forecast all pages are paused: `pollwise resume` lets them be polled again" in shown
+
+
 def test_status_forecasts_nothing_from_nothing(terminal):
     with terminal.in_use():
         print_status(replace(STATUS, evidence=Evidence(polls=1, needed=40), forecast=None))

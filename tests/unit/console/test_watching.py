@@ -281,26 +281,29 @@ def test_a_watch_tells_what_it_masks_and_a_page_that_always_differs_once(capsys)
     assert lines == [f"{moment}  {what}  {URL}" for what in news]
 
 
+HOSTS = {
+    i: Watched(Page(i, f"http://{i}.example/", f"{i}.example", seen_at=1.0), PageMemory())
+    for i in range(5)
+}
+NO_NETWORK = "no connection to {}.example:80 (Temporary failure in name resolution)"
+
+
+def polled(page_id: int, error: str | None = None) -> Progress:
+    """A poll of one of `HOSTS`."""
+    outcome = Outcome.UNCHANGED if error is None else Outcome.FAILED
+    result = PollResult(Observation(page_id, 86_400.0, outcome), PageMemory(), error=error)
+    return Progress((), (PollReport(result),))
+
+
 def test_without_a_network_one_line_tells_of_all_pages_and_another_that_it_is_back(capsys):
-    pages = {
-        i: Watched(Page(i, f"http://{i}.example/", f"{i}.example", seen_at=1.0), PageMemory())
-        for i in range(5)
-    }
-    without = "no connection to {}.example:80 (Temporary failure in name resolution)"
-
-    def polled(page_id: int, error: str | None = None) -> Progress:
-        outcome = Outcome.UNCHANGED if error is None else Outcome.FAILED
-        result = PollResult(Observation(page_id, 86_400.0, outcome), PageMemory(), error=error)
-        return Progress((), (PollReport(result),))
-
     with shown_by() as shown:
         for turn_ in (
-            *(polled(i, without.format(i)) for i in (0, 1, 2, 3, 1)),
+            *(polled(i, NO_NETWORK.format(i)) for i in (0, 1, 2, 3, 1)),
             *(polled(i) for i in (4, 2, 1, 0)),
-            polled(1, without.format(1)),  # the names of one host alone
+            polled(1, NO_NETWORK.format(1)),  # the names of one host alone
             polled(1),
         ):
-            shown.show(turn_, pages)
+            shown.show(turn_, HOSTS)
     failed = "failed (no connection to {0}.example:80 (Temporary failure in name resolution))"
     why = '"Temporary failure in name resolution"'
     assert capsys.readouterr().err.splitlines()[1:-1] == [
@@ -311,6 +314,28 @@ def test_without_a_network_one_line_tells_of_all_pages_and_another_that_it_is_ba
         f"{MOMENT}  back  http://0.example/",
         f"{MOMENT}  {failed.format(1)}  http://1.example/",
         f"{MOMENT}  back  http://1.example/",
+    ]
+
+
+def test_after_an_outage_pages_tell_of_their_troubles_again(capsys):
+    with shown_by() as shown:
+        for turn_ in (
+            polled(2, "status 500"),
+            *(polled(i, NO_NETWORK.format(i)) for i in (0, 1, 2, 0)),
+            polled(3),
+            polled(1, "status 500"),  # had failed unseen
+            polled(1, "status 500"),
+            *(polled(i) for i in (1, 0, 2)),
+            polled(1, "status 503"),
+        ):
+            shown.show(turn_, HOSTS)
+    lines = capsys.readouterr().err.splitlines()[1:-1]
+    assert [line for line in lines if "network" not in line] == [
+        f"{MOMENT}  failed (status 500)  http://2.example/",
+        f"{MOMENT}  failed ({NO_NETWORK.format(0)})  http://0.example/",
+        f"{MOMENT}  failed (status 500)  http://1.example/",
+        *(f"{MOMENT}  back  http://{i}.example/" for i in (1, 0, 2)),
+        f"{MOMENT}  failed (status 503)  http://1.example/",
     ]
 
 

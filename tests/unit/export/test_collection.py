@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pollwise.errors import InputError, StoreError
-from pollwise.export import export_collection, export_into
+from pollwise.export import count_left_out, export_collection, export_into
 from pollwise.store import Store
 from pollwise.store.records import Batch, Collected, Discoveries, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
@@ -87,6 +87,16 @@ def test_a_file_that_is_open_gets_the_same(db: Path, name: str) -> None:
         assert export_into(db, file, now=0.0, format_name=name) == count
     with open(reading, "rb") as told:
         assert told.read() == path.read_bytes()
+
+
+def test_all_pages_but_feeds_are_left_out_of_feeds_without_a_copy(tmp_path: Path) -> None:
+    db, path = tmp_path / "new.db", tmp_path / "x.opml"
+    sources = (None, "feed", "page", "nonsense")
+    with Store.open(db) as store:
+        new = [NewPage(f"https://{source}.example/", source=source) for source in sources]
+        store.add_pages(new, now=0.0)
+    assert export_collection(db, path, now=0.0) == 1
+    assert count_left_out(db, path) == 3
 
 
 def test_parquet_needs_a_file(db: Path) -> None:

@@ -77,7 +77,7 @@ def test_paused_pages_are_left_out_of_what_is_foreseen(tmp_path):
     assert known.evidence == Evidence(polls=19 * rest, needed=40)
     assert known.forecast(DAY).found_per_day.mean < 5.0
     plan = read_plan(path)
-    assert (plan.pages, plan.bounds.slowed) == (PAGES, 0)
+    assert (plan.pages, plan.paused, plan.bounds.slowed) == (PAGES, PAGES - rest, 0)
     assert plan.results[2].polls_per_day == pytest.approx(4.0 * rest)
     assert plan.results[2].found_per_day.mean < 5.0
 
@@ -87,7 +87,7 @@ def test_of_pages_that_are_all_paused_nothing_is_foreseen(tmp_path):
     paused(tmp_path / "x", PAGES)
     assert read_status(tmp_path / "x").forecast is None
     assert read_plan(tmp_path / "x").results is None
-    with pytest.raises(InputError, match="too little is known"):
+    with pytest.raises(InputError, match="all pages are paused: `pollwise resume` lets"):
         read_plan(tmp_path / "x", freshness=0.5)
 
 

@@ -1,5 +1,7 @@
 """Requests as values and in JSON."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +35,7 @@ PAGE = NewPage(
     "request_",
     [
         AddPages((PAGE, NewPage("http://b.example/", "b.example"))),
+        AddPages((replace(PAGE, source="feed"),)),
         ChangePages((PAGE,)),
         RemovePages(("http://a.example/",)),
         SignalPages(("http://a.example/", "http://b.example/")),
@@ -86,6 +89,8 @@ def test_a_request_comes_back_from_its_text(request_):
                 '"shortest_interval": NaN',
                 '"paused": 1',
                 '"render": "yes"',
+                '"source": "nonsense"',
+                '"source": ["feed"]',
                 '"tags": "x"',
                 r'"tags": ["x\udcff"]',
                 r'"select": ["a\nb"]',

@@ -11,10 +11,12 @@ from pollwise.dashboard.api.refusals import About, RefusedError, conflict, not_f
 from pollwise.dashboard.foreseen import Ahead
 from pollwise.insight.collection import CollectionStatus
 from pollwise.insight.hosts import HostColumn, HostList
+from pollwise.insight.knowledge import Knowledge
 from pollwise.insight.plan import Plan, PlannedBudget, plan_of, planned
 from pollwise.insight.present_settings import PresentSettings, present_settings
 from pollwise.insight.snapshot import Snapshot
 from pollwise.insight.status import Status
+from pollwise.insight.words import ALL_PAUSED
 from pollwise.live.requests import ChangeSettings
 from pollwise.quiet_hours import QuietHours
 from pollwise.scheduler.budgets import parse_budget, parse_shares
@@ -124,10 +126,8 @@ class _State:
         def think(snapshot: Snapshot) -> Plan:
             if snapshot.known is None:
                 raise _unknown(snapshot)
-            if (
-                query.curve or query.freshness is not None
-            ) and not snapshot.known.evidence.suffices:
-                raise conflict("too little is known yet to plan: watch on")
+            if query.curve or query.freshness is not None:
+                _require_evidence(snapshot.known)
             with About("freshness"):
                 return plan_of(snapshot.known, query.freshness, curve=query.curve)
 
@@ -140,8 +140,7 @@ class _State:
         def think(snapshot: Snapshot) -> PlannedBudget:
             if snapshot.known is None:
                 raise _unknown(snapshot)
-            if not snapshot.known.evidence.suffices:
-                raise conflict("too little is known yet to plan: watch on")
+            _require_evidence(snapshot.known)
             with About("budget"):
                 return planned(snapshot.known, told.total(len(snapshot.records)) * DAY)
 
@@ -177,6 +176,13 @@ _CHECKS: Mapping[str, Callable[[Any], object]] = {
     "keep": parse_retention,
 }
 """What reads each setting, or raises `InputError`."""
+
+
+def _require_evidence(known: Knowledge) -> None:
+    if not known.polled_pages:
+        raise conflict(ALL_PAUSED)
+    if not known.evidence.suffices:
+        raise conflict("too little is known yet to plan: watch on")
 
 
 def _unknown(snapshot: Snapshot) -> RefusedError:

@@ -143,9 +143,11 @@ class SqliteConnection(Connection):
         if self._sqlite.in_transaction:
             yield
             return
+        # Only our own statements: what else fails within is no trouble of the file.
         with undamaged_database(self._file):
             self._sqlite.execute("BEGIN")
-            try:
-                yield
-            finally:
+        try:
+            yield
+        finally:
+            with undamaged_database(self._file):
                 self._sqlite.execute("COMMIT")

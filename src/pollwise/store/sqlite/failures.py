@@ -16,8 +16,9 @@ _SQLITE_CAUSES = {
     sqlite3.SQLITE_CORRUPT: "is damaged: restore a copy, or try `sqlite3 {path} .recover`",
     sqlite3.SQLITE_FULL: "cannot grow, the disk is full: free some space",
     sqlite3.SQLITE_IOERR: "cannot be read or written: check the disk, its free space and quotas",
-    sqlite3.SQLITE_READONLY: "cannot be written, which SQLite needs also to read it: check the"
-    " permissions of the file and its folder, or copy it to another folder",
+    sqlite3.SQLITE_READONLY: "cannot be written, as it is in a read-only place or was opened for"
+    " reading, and this command writes: check the permissions of the file and its folder, or copy"
+    " it to another folder",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the permissions of the file and its folder",
     sqlite3.SQLITE_PERM: "cannot be opened: check the permissions of the file and its folder",
     sqlite3.SQLITE_BUSY: "is locked by another program: close that program",

@@ -108,6 +108,14 @@ async def test_pages_are_added_changed_and_removed(asking: Any, db: Path):
     assert (await asking("DELETE", f"/api/page?url={quote(url)}")).status == 404
 
 
+async def test_of_pages_that_are_all_paused_nothing_is_planned(asking: Any):
+    for url in URLS:
+        await asking("PATCH", f"/api/page?url={quote(url)}", told={"paused": True})
+    for target in ("/api/plan?curve=true", "/api/plan/budget?budget=1/hour"):
+        answer = await asking("GET", target)
+        assert (answer.status, "all pages are paused" in answer.json["error"]) == (409, True)
+
+
 async def test_all_urls_that_cannot_be_used_are_told(asking: Any):
     told = {"urls": ["ftp://a.example", "http://a.example/new", "nowhere"]}
     for target in ("/api/pages", "/api/signals"):

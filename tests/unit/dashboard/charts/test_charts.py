@@ -40,6 +40,7 @@ PLAN = Plan(
     budget="60/hour",
     objective="freshness",
     pages=10,
+    paused=0,
     polls=100,
     horizon_days=7.0,
     bounds=None,

@@ -16,7 +16,7 @@ import pytest
 from pollwise.errors import StoreBusyError, StoreError, StoreVersionError
 from pollwise.events import Tick
 from pollwise.frontier.store import FrontierStore
-from pollwise.store import Store
+from pollwise.store import Requester, Store
 from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, Sizes
 from pollwise.store.sqlite import database, file_format, lock
 from pollwise.store.sqlite.backup import copy_database
@@ -464,6 +464,18 @@ def test_a_database_in_a_read_only_folder_is_refused_by_a_writer(in_open_folder:
     mend = "check the permissions of the file and its folder"
     assert_one_line(caught.value, in_open_folder, mend)
     assert in_open_folder.read_bytes() == before
+
+
+@pytest.mark.parametrize("opened", [Store.open, Requester.open])
+def test_who_writes_beside_a_database_is_told_that_its_folder_is_read_only(
+    in_open_folder: Path, opened: Callable[[Path], object]
+) -> None:
+    in_open_folder.chmod(0o666)
+    in_open_folder.parent.chmod(0o555)
+    with unprivileged(), pytest.raises(StoreError) as caught:
+        opened(in_open_folder)
+    told = ("is in a read-only place", "and this command writes: check the permissions")
+    assert_one_line(caught.value, in_open_folder, *told)
 
 
 @pytest.mark.parametrize("is_copied", [False, True])
