@@ -10,6 +10,7 @@ from typing import Any
 from pollwise.errors import StoreError
 from pollwise.store.sqlite.columns import unsound_column
 from pollwise.store.sqlite.failures import damaged, undamaged_database
+from pollwise.store.sqlite.file_format import UnlockedConnection
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.tables.connection import Connection, Writer
 
@@ -67,6 +68,8 @@ class SqliteConnection(Connection):
         super().__init__(path)
         self._file = path
         self._sqlite = sqlite
+        self._is_unlocked = isinstance(sqlite, UnlockedConnection)
+        self._as_opened = self._state_of_file() if self._is_unlocked else None
         self._writer = SqliteWriter(sqlite)
 
     def damaged(self, what: object) -> StoreError:
@@ -80,10 +83,10 @@ class SqliteConnection(Connection):
 
     def rows(self, query: str, **values: object) -> list[Any]:
         """The rows of a query of `queries.sql`; `StoreError` if they hold what nobody wrote."""
-        with undamaged_database(self._file):
+        with self._as_nobody_writes():
             rows = self._sqlite.execute(SQL[query], values).fetchall()
-        if unsound_column(query, rows) is not None:
-            raise damaged(self._file, "a stored value is not what anybody wrote")
+            if unsound_column(query, rows) is not None:
+                raise damaged(self._file, "a stored value is not what anybody wrote")
         return rows
 
     def rows_in_parts(self, query: str) -> Iterator[list[Any]]:
@@ -91,16 +94,36 @@ class SqliteConnection(Connection):
 
         They are of one state of the file; nothing may be written before the last one.
         """
-        with undamaged_database(self._file):
+        with self._as_nobody_writes():
             cursor = self._sqlite.execute(SQL[query])
         while True:
-            with undamaged_database(self._file):
+            with self._as_nobody_writes():
                 rows = cursor.fetchmany(_ROWS_AT_ONCE)
-            if unsound_column(query, rows) is not None:
-                raise damaged(self._file, "a stored value is not what anybody wrote")
+                if unsound_column(query, rows) is not None:
+                    raise damaged(self._file, "a stored value is not what anybody wrote")
             if not rows:
                 return
             yield rows
+
+    def _state_of_file(self) -> tuple[int, int] | None:
+        """What is another one once the file was written to, or has gone."""
+        with contextlib.suppress(FileNotFoundError):
+            found = self._file.stat()
+            return found.st_mtime_ns, found.st_size
+        return None
+
+    @contextlib.contextmanager
+    def _as_nobody_writes(self) -> Iterator[None]:
+        """A context in which we read; `StoreError` if what was read may be of several states."""
+        try:
+            with undamaged_database(self._file):
+                yield
+        finally:
+            if self._is_unlocked and self._state_of_file() != self._as_opened:
+                raise StoreError(
+                    f"{self._file} was written to while it was read in a read-only place, where"
+                    " nothing keeps others from that: read it again"
+                )
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Writer]:

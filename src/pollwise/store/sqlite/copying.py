@@ -71,7 +71,7 @@ def _copy(connection: sqlite3.Connection, source: Path, draft: Path) -> None:
 def _check(draft: Path, source: Path) -> None:
     """`StoreError` if the copy is not sound: then neither is the database."""
     # Immutable: without -wal and -shm files beside it.
-    with closing(connect(draft, "ro", "&immutable=1")) as copy:
+    with closing(connect(draft, "ro", unlocked=True)) as copy:
         copy.set_progress_handler(lambda: 0, 100_000)  # lets Ctrl-C through
         try:
             (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()

@@ -130,7 +130,7 @@ def _checked(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
 
 def _application_id(path: Path) -> int:
     # Immutable: so that no -wal and -shm files are left beside a file of another program.
-    with closing(connect(path, "ro", "&immutable=1")) as connection:
+    with closing(connect(path, "ro", unlocked=True)) as connection:
         try:
             return pragma(connection, "application_id")
         except sqlite3.DatabaseError as error:

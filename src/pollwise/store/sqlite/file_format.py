@@ -12,6 +12,7 @@ __all__ = [
     "CRAWL_ID",
     "FRONTIER_ID",
     "OTHER_FILES",
+    "UnlockedConnection",
     "connect",
     "connect_to_read",
     "latest_format",
@@ -37,11 +38,16 @@ _BUSY_SECONDS = 10.0
 _AS_USED = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
 
 
-def connect(path: Path, mode: str, more: str = "") -> sqlite3.Connection:
-    """A connection in one of SQLite's modes (`ro`, `rw`), with more parameters of its URI."""
+class UnlockedConnection(sqlite3.Connection):
+    """A connection to a file that nothing is kept from writing to meanwhile."""
+
+
+def connect(path: Path, mode: str, *, unlocked: bool = False) -> sqlite3.Connection:
+    """A connection in one of SQLite's modes (`ro`, `rw`)."""
     return sqlite3.connect(
-        f"{path.as_uri()}?mode={mode}{more}",
+        f"{path.as_uri()}?mode={mode}{'&immutable=1' if unlocked else ''}",
         uri=True,
+        factory=UnlockedConnection if unlocked else sqlite3.Connection,
         timeout=_BUSY_SECONDS,
         isolation_level=None,  # transactions begin and end where we say so
         check_same_thread=False,
@@ -51,8 +57,8 @@ def connect(path: Path, mode: str, more: str = "") -> sqlite3.Connection:
 def connect_to_read(path: Path) -> sqlite3.Connection:
     """A connection that cannot write, also to a file in a folder that cannot be written.
 
-    There nothing is kept from writing meanwhile, as SQLite cannot make the file of its locks.
-    `StoreError` if what is newest is beside the file, and cannot be read for lack of that file.
+    There it is an `UnlockedConnection`, as SQLite cannot make the file of its locks. `StoreError`
+    if what is newest is beside the file, and cannot be read for lack of that file.
     """
     newest, locks = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
     is_made_beside = os.access(path.parent, os.W_OK, **_AS_USED)
@@ -63,7 +69,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
             f"{path} is in a read-only place, and what is newest is in {newest.name} beside it:"
             " copy both into another folder, and name that copy"
         )
-    return connect(path, "ro", "&immutable=1")
+    return connect(path, "ro", unlocked=True)
 
 
 def prepare(connection: sqlite3.Connection) -> None:

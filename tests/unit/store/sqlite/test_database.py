@@ -506,6 +506,20 @@ def test_a_database_in_a_read_only_folder_is_read_beside_its_writer(in_open_fold
             assert len(reader.pages()) == 2
 
 
+def test_a_database_that_is_written_while_it_is_read_without_locks_is_not_called_damaged(
+    in_open_folder: Path,
+) -> None:
+    in_open_folder.parent.chmod(0o555)
+    with unprivileged():
+        reader = Store.open_readonly(in_open_folder)
+    with Store.open(in_open_folder) as store:
+        store.add_pages([NewPage(f"https://b.example/{n}") for n in range(5000)], now=1.0)
+    with reader, pytest.raises(StoreError) as caught:
+        reader.pages()
+    told = "was written to while it was read in a read-only place"
+    assert_one_line(caught.value, in_open_folder, told, "read it again")
+
+
 def test_what_is_newest_is_not_missed_in_a_read_only_folder(in_open_folder: Path) -> None:
     folder = in_open_folder.parent
     with Store.open(in_open_folder) as store:
