@@ -29,7 +29,6 @@ _EVENTS = frozenset(get_args(Event))
 
 def check_page(event: str, page: Page) -> None:
     """`InputError` for a page that would spoil the arithmetic of time and budget."""
-    require(f"{event}: page id", page.id, page.id >= 0, "at least 0")
     fits = 0 < page.cost < math.inf
     require(f"{event}: page {page.id}: cost", page.cost, fits, "finite and above 0")
     if page.seen_at is not None:

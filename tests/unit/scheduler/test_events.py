@@ -106,7 +106,6 @@ class TestEvents:
         "other",
         [
             Added(1.0, (Page(1, cost=0.0),)),
-            Together(1.0, (Added(1.0, (Page(1),)), Added(1.0, (Page(-5),)))),
             Together(1.0, (Added(1.0, (Page(1),)), Budgeted(1.0, 1.0, 1.0, (("shop", 2.0),)))),
             Updated(1.0, (Page(0, cost=math.inf),)),
             Linked(1.0, 0, Links(np.array([1], np.int64), ("one",))),
