@@ -83,7 +83,7 @@ class SqliteConnection(Connection):
 
     def rows(self, query: str, **values: object) -> list[Any]:
         """The rows of a query of `queries.sql`; `StoreError` if they hold what nobody wrote."""
-        with self._as_nobody_writes():
+        with self._reading():
             rows = self._sqlite.execute(SQL[query], values).fetchall()
             if unsound_column(query, rows) is not None:
                 raise damaged(self._file, "a stored value is not what anybody wrote")
@@ -94,10 +94,10 @@ class SqliteConnection(Connection):
 
         They are of one state of the file; nothing may be written before the last one.
         """
-        with self._as_nobody_writes():
+        with self._reading():
             cursor = self._sqlite.execute(SQL[query])
         while True:
-            with self._as_nobody_writes():
+            with self._reading():
                 rows = cursor.fetchmany(_ROWS_AT_ONCE)
                 if unsound_column(query, rows) is not None:
                     raise damaged(self._file, "a stored value is not what anybody wrote")
@@ -113,7 +113,7 @@ class SqliteConnection(Connection):
         return None
 
     @contextlib.contextmanager
-    def _as_nobody_writes(self) -> Iterator[None]:
+    def _reading(self) -> Iterator[None]:
         """A context in which we read; `StoreError` if what was read may be of several states."""
         try:
             with undamaged_database(self._file):

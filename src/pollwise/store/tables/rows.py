@@ -52,7 +52,7 @@ def page_record(row: Row) -> PageRecord:
     """From the columns of the query `live_pages`; the page's site is its scope, its kind by URL.
 
     `ValueError` if the noise of the page is damaged. Of a million pages most columns say nothing:
-    those are passed by, and fields go by their places, which takes half as long.
+    those are passed by, and fields go by their places, which takes a quarter less time.
     """
     page_id, url, scope, weight, cost, seen_at = row[:6]
     etag, last_modified, body_hash, text_hash, earlier = row[6:11]
