@@ -94,10 +94,16 @@ def all_decisions() -> list[dict[str, Any]]:
 
 def size(state: Any) -> dict[str, float]:
     """Bytes of the arrays of a state: those of one element belong to all pages."""
-    arrays = list(arrays_of(state))
+    # Two heaps may share one array.
+    arrays = list({id(base): base for base in map(owner_of, arrays_of(state))}.values())
     shared = sum(array.nbytes for array in arrays if len(array) == 1)
     total = sum(array.nbytes for array in arrays)
     return {"bytes_per_page": (total - shared) / len(state.pages), "shared_bytes": shared}
+
+
+def owner_of(array: np.ndarray) -> np.ndarray:
+    """The array that has the memory of this one."""
+    return array if array.base is None else array.base
 
 
 def arrays_of(state: Any) -> Iterator[np.ndarray]:

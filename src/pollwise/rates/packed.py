@@ -16,9 +16,8 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
-from pollwise.rates.lattice import RATE_COUNT
 
-__all__ = ["number_of", "pack", "packed", "unpack", "unpacked"]
+__all__ = ["number_of", "pack", "packed", "unpacked"]
 
 _SHIFT = 14
 _FIRST = (127 - 100) << 9
@@ -68,13 +67,6 @@ _bits_of: Any = intrinsic(_bits_of_float)
 def number_of(code: Any) -> Any:
     """The number of one code."""
     return _float_of(np.uint32((np.uint32(code) + np.uint32(_FIRST)) << np.uint32(_SHIFT)))
-
-
-@kernel(forceinline=True, allocates=False)
-def unpack(codes: Codes, numbers: Floats) -> None:
-    """Fill in the numbers of the codes of all rates."""
-    for j in range(RATE_COUNT):
-        numbers[j] = number_of(codes[j])
 
 
 @kernel(forceinline=True, allocates=False)

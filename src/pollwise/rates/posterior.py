@@ -21,6 +21,7 @@ from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, tabulate, tim
 
 __all__ = [
     "DIFFUSION",
+    "FLOOR",
     "changed_table",
     "forget",
     "learn_doubtful_poll",
@@ -34,7 +35,7 @@ DIFFUSION = 0.001
 
 # A likelihood never falls below this share of its maximum: no rate is excluded for good, and
 # products stay normal 32-bit floats.
-_FLOOR = np.float32(1e-25)
+FLOOR = np.float32(1e-25)
 
 
 def changed_table() -> NDArray[np.float32]:
@@ -64,9 +65,9 @@ def _rescale(likelihood: NDArray[np.float32]) -> None:
     largest = np.float32(0.0)
     for j in range(RATE_COUNT):
         largest = max(largest, likelihood[j])
-    scale = np.float32(1.0) / max(largest, _FLOOR)
+    scale = np.float32(1.0) / max(largest, FLOOR)
     for j in range(RATE_COUNT):
-        likelihood[j] = max(likelihood[j] * scale, _FLOOR)
+        likelihood[j] = max(likelihood[j] * scale, FLOOR)
 
 
 @kernel(allocates=False)

@@ -30,6 +30,7 @@ from pollwise.policies.automata.share_tree import (
 )
 from pollwise.policies.base import StateDict
 from pollwise.policies.compiled import CompiledPolicy
+from pollwise.policies.structures.heap import HEAP
 from pollwise.types import Page
 
 __all__ = ["HTRAA", "Climb", "Schedule", "Update"]
@@ -143,7 +144,7 @@ class HTRAA(CompiledPolicy):
             shared=shared,
             nodes=nodes,
             occupants=occupants,
-            held=np.zeros(1, np.int64),
+            held=np.zeros(1, HEAP),
             generator=generator,
         )
 

@@ -44,7 +44,13 @@ from pollwise.policies.automata.share_tree import (
     units,
 )
 from pollwise.policies.compiled import Kernels, register
-from pollwise.policies.structures.heap import heap_push, heap_remove
+from pollwise.policies.structures.heap import (
+    first_page,
+    first_time,
+    heap_push,
+    heap_remove,
+    heap_size,
+)
 from pollwise.types import Outcome
 
 __all__ = [
@@ -87,8 +93,8 @@ def _visit(nodes: Nodes, node: int, exponent: float, is_left: bool, visits: int)
 def select_htraa(state: HTRAAState, now: float) -> int:
     """Lease the next page and give its id; -1: there is none to poll."""
     pages, nodes, exponent = state.pages, state.nodes, state.shared[0].exponent
-    while state.held[0] > 0 and pages[state.held[1]].key <= now:
-        back = state.held[1]
+    while heap_size(state.held) > 0 and first_time(state.held) <= now:
+        back = first_page(state.held)
         heap_remove(state.held, pages, back)
         pages[back].where = READY
         count_path(nodes, pages[back].slot, 0, 1)
@@ -109,7 +115,7 @@ def select_htraa(state: HTRAAState, now: float) -> int:
 @kernel
 def _wake(state: HTRAAState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
-    return state.pages[state.held[1]].key if state.held[0] > 0 else math.inf
+    return first_time(state.held) if heap_size(state.held) > 0 else math.inf
 
 
 @kernel

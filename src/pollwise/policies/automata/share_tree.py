@@ -54,8 +54,7 @@ _LARGEST_WHOLE = 10**9 + 1
 HTRAA_PAGE = np.dtype(
     [
         ("polled_at", "f8"),  # time of the latest poll or of the copy at hand; NaN: neither
-        ("key", "f8"),  # held: when to come back
-        ("place", "i8"),  # in held
+        ("place", "i4"),  # in held
         ("slot", "i8"),
         ("where", "i8"),
     ]
@@ -99,7 +98,7 @@ class HTRAAState(NamedTuple):
     shared: NDArray[Any]  # of HTRAA_SHARED, one element
     nodes: Nodes  # twice as many as slots
     occupants: NDArray[np.int64]  # the page in each slot; -1: none
-    held: NDArray[np.int64]  # heap by the time to come back
+    held: NDArray[Any]  # heap by the time to come back
     generator: np.random.Generator
 
 

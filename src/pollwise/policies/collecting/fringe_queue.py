@@ -22,7 +22,13 @@ from pollwise.policies.collecting.known_web import (
     RELEVANCE,
     Web,
 )
-from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
+from pollwise.policies.structures.heap import (
+    first_page,
+    heap_push,
+    heap_remove,
+    heap_size,
+    heap_update,
+)
 from pollwise.policies.structures.pairing_heap import meld, taken_out
 
 __all__ = [
@@ -150,15 +156,15 @@ def best(web: Web, weights: Floats, row: Row) -> int:
     """The best page of the fringe, its evidence in `row`; -1: the fringe is empty."""
     page = -1
     for _ in range(_TRIES):
-        if web.host_heap[0] == 0:
+        if heap_size(web.host_heap) == 0:
             return -1
-        page = web.hosts[web.host_heap[1]].root
+        page = web.hosts[first_page(web.host_heap)].root
         before = web.pages[page].value
         _revalue(web, weights, page, row)
-        if web.pages[page].value >= before or web.hosts[web.host_heap[1]].root == page:
+        if web.pages[page].value >= before or web.hosts[first_page(web.host_heap)].root == page:
             break
     else:
-        page = web.hosts[web.host_heap[1]].root
+        page = web.hosts[first_page(web.host_heap)].root
         gather(web, page, row)
     return page
 

@@ -20,14 +20,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
+from pollwise.policies.structures.heap import (
+    HEAP,
+    first_page,
+    first_time,
+    heap_push,
+    heap_remove,
+    heap_size,
+    heap_update,
+    time_of,
+)
 
 __all__ = ["HornIndex", "horn_index"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_NODE = np.dtype([("key", np.float64), ("place", np.int64)])
+_NODE = np.dtype([("place", np.int32)])
 _ROOT, _UNREACHED = -1, -2
 _FREE_ABOVE = 0.5
 """Pages with this share of the highest relevance cost nothing on the way to others."""
@@ -91,7 +100,7 @@ def _cheapest_tree(costs: Floats, offsets: Ints, targets: Ints, starts: Ints) ->
     pages = len(costs)
     parents = np.full(pages, _UNREACHED)
     nodes = np.zeros(pages, _NODE)
-    heap = np.zeros(pages + 1, np.int64)
+    heap = np.zeros(pages + 1, HEAP)
     done = np.zeros(pages, np.bool_)
     order = np.empty(pages, np.int64)
     reached = 0
@@ -99,9 +108,8 @@ def _cheapest_tree(costs: Floats, offsets: Ints, targets: Ints, starts: Ints) ->
         if parents[page] == _UNREACHED:
             parents[page] = _ROOT
             heap_push(heap, nodes, page, costs[page])
-    while heap[0] > 0:
-        page = heap[1]
-        cost = nodes[page].key
+    while heap_size(heap) > 0:
+        page, cost = first_page(heap), first_time(heap)
         heap_remove(heap, nodes, page)
         done[page] = True
         order[reached] = page
@@ -112,7 +120,7 @@ def _cheapest_tree(costs: Floats, offsets: Ints, targets: Ints, starts: Ints) ->
             if parents[target] == _UNREACHED:
                 parents[target] = page
                 heap_push(heap, nodes, target, cost + costs[target])
-            elif cost + costs[target] < nodes[target].key:
+            elif cost + costs[target] < time_of(heap, nodes, target):
                 parents[target] = page
                 heap_update(heap, nodes, target, cost + costs[target])
     return order[:reached].copy(), parents
@@ -149,7 +157,7 @@ def _decompose(relevance: Floats, parents: Ints, earlier: Ints) -> tuple[Ints, F
     """
     pages = len(relevance)
     nodes = np.zeros(pages, _NODE)
-    heap = np.zeros(pages + 1, np.int64)
+    heap = np.zeros(pages + 1, HEAP)
     blocks, last = np.arange(pages), np.arange(pages)
     following = np.full(pages, -1)
     sums, sizes = relevance.copy(), np.ones(pages)
@@ -161,9 +169,8 @@ def _decompose(relevance: Floats, parents: Ints, earlier: Ints) -> tuple[Ints, F
         if relevance[page] > 0:
             queued[page] = True
             heap_push(heap, nodes, page, -relevance[page])
-    while heap[0] > 0:
-        block = heap[1]
-        worth = -nodes[block].key
+    while heap_size(heap) > 0:
+        block, worth = first_page(heap), -first_time(heap)
         heap_remove(heap, nodes, block)
         parent = parents[block]
         if parent == _ROOT or fetched[parent]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pollwise.policies.collecting.matching import Aim, match_of, match_texts
 from pollwise.policies.collecting.words import phrases, url_parts
+from pollwise.policies.structures.heap import HEAP
 from pollwise.types import Links, Page
 
 __all__ = [
@@ -107,8 +108,7 @@ the topic; only `plain` ones, which are no pairs, count for matches."""
 _TEXT = np.dtype([("first_word", np.int64), ("end_word", np.int64), ("match", np.float64)])
 _HOST = np.dtype(
     [
-        ("key", np.float64),
-        ("place", np.int64),
+        ("place", np.int32),
         ("root", np.int32),
         ("directory", np.int32),
         ("blocks", np.int32),  # while there are any, no page of the host is the best one
@@ -129,7 +129,7 @@ class Web(NamedTuple):
     anchor_words: NDArray[np.int32]
     surrounding_words: NDArray[np.int32]
     hosts: Table
-    host_heap: NDArray[np.int64]
+    host_heap: Table
     totals: NDArray[np.float64]
 
 
@@ -171,7 +171,7 @@ class KnownWeb:
             empty.astype(np.int32),
             empty.astype(np.int32),
             np.zeros(0, _HOST),
-            np.zeros(1, np.int64),
+            np.zeros(1, HEAP),
             np.zeros(len(_TOTALS)),
         )
         self.web.directories["parent"][0] = -1
@@ -293,8 +293,8 @@ class KnownWeb:
                 continue
             grown[name] = _grown(table, length, fills.get(name, np.zeros((), table.dtype)))
         if "hosts" in grown:
-            zero = np.zeros((), np.int64)
-            grown["host_heap"] = _grown(self.web.host_heap, len(grown["hosts"]) + 1, zero)
+            room = len(grown["hosts"]) + 1
+            grown["host_heap"] = _grown(self.web.host_heap, room, np.zeros((), HEAP))
         if grown:
             self.web = self.web._replace(**grown)
 

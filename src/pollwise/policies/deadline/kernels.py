@@ -29,7 +29,14 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT, HELD, LEASED, READY, all_watched
 from pollwise.policies.compiled import Kernels, register
-from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
+from pollwise.policies.structures.heap import (
+    first_page,
+    first_time,
+    heap_push,
+    heap_remove,
+    heap_size,
+    heap_update,
+)
 from pollwise.policies.structures.spreading import spread
 
 __all__ = [
@@ -52,9 +59,9 @@ DEADLINE_PAGE = np.dtype(
         ("interval", "f8"),  # infinite: polled once, for a copy
         ("polled_at", "f8"),  # time of the latest poll or of the copy at hand; NaN: neither
         ("deadline", "f8"),
-        ("key", "f8"),  # queued: deadline; held: when to come back; leased: the clock at its start
-        ("place", "i8"),  # in queue or held
-        ("where", "i8"),
+        ("leased_at", "f8"),  # on the clock
+        ("place", "i4"),  # in queue or held
+        ("where", "i4"),
     ]
 )
 """What is kept of each page."""
@@ -79,8 +86,8 @@ class DeadlineState(NamedTuple):
 
     pages: NDArray[Any]  # of DEADLINE_PAGE
     shared: NDArray[Any]  # of DEADLINE_SHARED, one element
-    queue: NDArray[np.int64]  # heap by deadline
-    held: NDArray[np.int64]  # heap by the time to come back
+    queue: NDArray[Any]  # heap by deadline
+    held: NDArray[Any]  # heap by the time to come back, in the same array
 
 
 all_pages = kernel(all_watched)
@@ -163,13 +170,13 @@ def remove_pages(state: DeadlineState, pages: NDArray[np.int64]) -> None:
 def _select_due(state: DeadlineState, now: float) -> int:
     """Lease the page of the earliest deadline and give its id; -1: there is none to poll."""
     common, pages = state.shared[0], state.pages
-    while state.held[0] > 0 and pages[state.held[1]].key <= now:
-        back = state.held[1]
+    while heap_size(state.held) > 0 and first_time(state.held) <= now:
+        back = first_page(state.held)
         heap_remove(state.held, pages, back)
         _enqueue(state, back)
-    if state.queue[0] == 0:
+    if heap_size(state.queue) == 0:
         return -1
-    page = state.queue[1]
+    page = first_page(state.queue)
     own = pages[page]
     if own.deadline > (now if common.paced else _LATEST):
         return -1
@@ -177,18 +184,18 @@ def _select_due(state: DeadlineState, now: float) -> int:
     own.where = LEASED
     if not common.paced:
         common.clock = max(common.clock, own.deadline) + common.tick
-    own.key = common.clock
-    return int(page)
+    own.leased_at = common.clock
+    return page
 
 
 @kernel
 def _next_due(state: DeadlineState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     time = math.inf
-    if state.held[0] > 0:
-        time = state.pages[state.held[1]].key
-    if state.shared[0].paced and state.queue[0] > 0:
-        time = min(time, state.pages[state.queue[1]].key)
+    if heap_size(state.held) > 0:
+        time = first_time(state.held)
+    if state.shared[0].paced and heap_size(state.queue) > 0:
+        time = min(time, first_time(state.queue))
     return time
 
 
@@ -211,7 +218,7 @@ def observe_due(state: DeadlineState, observation: Any) -> None:
         own.deadline = own.polled_at + own.interval
     else:
         wait = _first_wait(state, page) if first else own.interval
-        own.deadline = (own.key if leased else common.clock) + wait
+        own.deadline = (own.leased_at if leased else common.clock) + wait
     if leased:
         _enqueue(state, page)
     elif own.where == READY:

@@ -1,6 +1,7 @@
 """What the policies that give every page an interval have in common."""
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from pollwise.policies.deadline.kernels import (
     restore_pages,
     set_intervals,
 )
+from pollwise.policies.structures.heap import heaps_for, no_heaps
 from pollwise.types import Page
 
 __all__ = ["DeadlinePolicy"]
@@ -31,19 +33,13 @@ class DeadlinePolicy(CompiledPolicy):
     makes no difference. `pollwise.policies.deadline.kernels` has the rest.
     """
 
-    _by_page = ("pages", "queue", "held")
-
     def __init__(self, *, paced: bool = False, tick: float = 0.0) -> None:
         """`paced` and `tick`: see `DEADLINE_SHARED`."""
         shared = np.zeros(1, DEADLINE_SHARED)
         shared["paced"] = paced
         shared["tick"] = tick
-        self._state = DeadlineState(
-            pages=np.zeros(0, DEADLINE_PAGE),
-            shared=shared,
-            queue=np.zeros(1, np.int64),
-            held=np.zeros(1, np.int64),
-        )
+        queue, held = no_heaps()
+        self._state = DeadlineState(np.zeros(0, DEADLINE_PAGE), shared, queue, held)
 
     @property
     def deadlines(self) -> DeadlineState:
@@ -70,6 +66,11 @@ class DeadlinePolicy(CompiledPolicy):
 
     def _remove(self, page_ids: NDArray[np.int64]) -> None:
         remove_pages(self._state, page_ids)
+
+    def _grow(self, pages: int, most: int = sys.maxsize) -> None:
+        super()._grow(pages, most)
+        queue, held = heaps_for(len(self._state.pages), self._state.queue, self._state.held)
+        self._state = self._state._replace(queue=queue, held=held)
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """The latest polls and the deadlines; see `Policy`."""

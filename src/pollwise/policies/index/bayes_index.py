@@ -40,9 +40,6 @@ from pollwise.rates.recalibration import recalibrated_all
 
 __all__ = ["BayesianIndex", "PageEstimate"]
 
-_LOOKED_AT = 64
-"""Places at the head of the line among which `likely_next` looks for a page."""
-
 
 @dataclass(frozen=True, slots=True)
 class PageEstimate:
@@ -131,12 +128,10 @@ class BayesianIndex(IndexPolicy):
         """
         state, common = self.state, self.state.shared[0]
         waiting = [*common["pool"][: common["pool_size"]]]
-        if state.calendar[0] > 0:
-            waiting.append(state.calendar[1])
-        line = (common["first_new"] + np.arange(min(common["new_size"], _LOOKED_AT))) % max(
-            len(state.line), 1
-        )
-        waiting += [page for page in state.line[line] if page >= 0][:1]  # below 0: it has left
+        if state.calendar["page"][0] > 0:
+            waiting.append(state.calendar["page"][1])
+        if common["new_size"] > 0:
+            waiting.append(common["first_new"])
         blocked_until, scopes = state.hosts["blocked_until"], state.pages["scope"]
         ids = [int(page) for page in waiting if blocked_until[scopes[page]] <= now]
         if not ids:

@@ -27,8 +27,9 @@ from pollwise.policies.index.state import (
     UNCHANGED_TABLE,
     IndexState,
 )
+from pollwise.rates.excerpt import keep_excerpt, likelihood_of
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, mean_over, normalise, time_step
-from pollwise.rates.packed import number_of, pack, unpack
+from pollwise.rates.packed import number_of, pack
 from pollwise.rates.posterior import (
     forget,
     learn_doubtful_poll,
@@ -155,7 +156,7 @@ def learn(state: IndexState, observation: Any) -> None:
     own, common = state.pages[page], state.shared[0]
     first = math.isnan(own.seen_at)
     seed = int(polled_at * _SEEDS_A_SECOND)
-    unpack(own.likelihood, common.likelihood)
+    likelihood_of(own.likelihood, own.first_rate, common.likelihood)
     dated = (changed or first) and 0.0 <= polled_at - last_changed_at < math.inf
     dated = dated and not last_changed_at <= own.seen_at
     if first:
@@ -205,6 +206,6 @@ def learn(state: IndexState, observation: Any) -> None:
         common.learned += 1
         common.compared += 1
         common.finding += (changed - common.finding) / min(float(common.compared), _MEMORY)
-    pack(common.likelihood, own.likelihood, seed)
+    own.first_rate = keep_excerpt(common.likelihood, own.likelihood, seed)
     form_belief(state, page)
     count_pages(state)

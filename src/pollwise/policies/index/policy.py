@@ -28,7 +28,6 @@ from pollwise.policies.index.clock import FIRST_CLOCK_ODDS
 from pollwise.policies.index.dates import FIRST_DATE_ODDS
 from pollwise.policies.index.groups import MOST_GROUPS, charge_group
 from pollwise.policies.index.learning import worth_after
-from pollwise.policies.index.line import straighten_line
 from pollwise.policies.index.prior import FIRST_BURST_ODDS, base_prior, fast_hope, recount
 from pollwise.policies.index.queue import (
     add_pages,
@@ -48,7 +47,13 @@ from pollwise.policies.index.state import (
     IndexState,
 )
 from pollwise.policies.index.worth import clock_table, surge_kind
-from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
+from pollwise.policies.structures.heap import (
+    heap_push,
+    heap_remove,
+    heap_update,
+    heaps_for,
+    no_heaps,
+)
 from pollwise.rates.lattice import TIMES, tabulate
 from pollwise.rates.packed import packed
 from pollwise.rates.posterior import changed_table, unchanged_table
@@ -86,6 +91,7 @@ _PAGE_LEARNED = (
     "burst_odds",
     "young",
     "spell_at",
+    "first_rate",
     "likelihood",
     "spells",
     "signal",
@@ -118,8 +124,6 @@ class Learning:
 
 class IndexPolicy(CompiledPolicy):
     """Polls the page of the largest Whittle index; the subclasses say what is known of rates."""
-
-    _by_page = ("pages", "calendar", "held")
 
     def __init__(self, *, objective: str | Objective, learning: Learning | None = None) -> None:
         """`learning`: how rates are learned; None: they are known."""
@@ -233,14 +237,14 @@ class IndexPolicy(CompiledPolicy):
             state.shared[0]["group_offered"][own["group"]] -= 1
             heap_push(state.held, state.pages, page_id, until)
         elif own["where"] == HELD:
-            later = max(until, float(own["key"]))
+            later = max(until, float(state.held["time"][own["place"]]))
             heap_update(state.held, state.pages, page_id, later)
 
     @property
     def next_return(self) -> float:
         """When the first page comes back that is kept away; infinite: none is."""
         held = self._state.held
-        return float(self._state.pages["key"][held[1]]) if held[0] > 0 else math.inf
+        return float(held["time"][1]) if held["page"][0] > 0 else math.inf
 
     def best(self, page_ids: Sequence[int], now: float) -> int:
         """The page of the largest index, of these; see `Chooser`."""
@@ -412,11 +416,8 @@ class IndexPolicy(CompiledPolicy):
 
     def _grow(self, pages: int, most: int = sys.maxsize) -> None:
         super()._grow(pages, most)
-        room = 2 * len(self._state.pages)
-        if room > len(self._state.line):
-            line = np.full(room, -1, np.int64)
-            straighten_line(self._state, line)
-            self._state = self._state._replace(line=line)
+        calendar, held = heaps_for(len(self._state.pages), self._state.calendar, self._state.held)
+        self._state = self._state._replace(calendar=calendar, held=held)
 
 
 def _with_room(array: NDArray[Any], count: int, **fields: float) -> NDArray[Any]:
@@ -460,12 +461,12 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
         shared["spells"] = _FIRST_SPELLS * base_prior(0.0)
         shared["clock"], shared["late"] = clock_table(objective)
         shared["burst_odds"] = FIRST_BURST_ODDS
+    calendar, held = no_heaps()
     return IndexState(
         pages=np.zeros(0, INDEX_PAGE),
         shared=shared,
-        calendar=np.zeros(1, np.int64),
-        held=np.zeros(1, np.int64),
-        line=np.zeros(0, np.int64),
+        calendar=calendar,
+        held=held,
         hosts=np.zeros(0, INDEX_HOST),
         sites=np.zeros(0, INDEX_SITE),
         kinds=np.zeros(0, PAGES_BY_RATE),

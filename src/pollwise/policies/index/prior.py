@@ -21,8 +21,8 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT
 from pollwise.policies.index.page_index import has_told
 from pollwise.policies.index.state import POOL_CAPACITY, TILTS, IndexState
+from pollwise.rates.excerpt import likelihood_of
 from pollwise.rates.lattice import RATE_COUNT, RATES, normalise, put, total_of
-from pollwise.rates.packed import number_of
 
 __all__ = [
     "FIRST_BURST_ODDS",
@@ -184,10 +184,11 @@ def _take_prior(state: IndexState, page: int, prior: Floats) -> None:
 @kernel(forceinline=True, allocates=False)
 def weigh_rates(state: IndexState, page: int, weights: Floats) -> None:
     """Fill in the probability of each rate if the page has one for good."""
+    own, common = state.pages[page], state.shared[0]
     _take_prior(state, page, weights)
-    likelihood = state.pages[page].likelihood
+    likelihood_of(own.likelihood, own.first_rate, common.likely)
     for j in range(RATE_COUNT):
-        weights[j] *= number_of(likelihood[j])
+        weights[j] *= common.likely[j]
     normalise(weights)
 
 
@@ -241,11 +242,12 @@ def _share_out(state: IndexState, page: int) -> None:
     That is the probability of each rate over the long run, some of it moved to the rates beside it:
     by a step of Metropolis that leaves the base prior times the likelihood as it is.
     """
-    common, likelihood = state.shared[0], state.pages[page].likelihood
+    own, common = state.pages[page], state.shared[0]
     counted, least, odds, moved = common.counted, common.least, common.odds, common.moved
     _take_prior(state, page, counted)
+    likelihood_of(own.likelihood, own.first_rate, common.likely)
     for j in range(RATE_COUNT):
-        likely = number_of(likelihood[j])
+        likely = common.likely[j]
         counted[j] *= likely
         least[j] = max(common.base[j] * likely, _LEAST)
         odds[j] = counted[j] / least[j]

@@ -35,7 +35,7 @@ from pollwise.policies.index.chance import note_outcome
 from pollwise.policies.index.first_copies import copy_can_wait
 from pollwise.policies.index.groups import count_page, have_moved, note_swept
 from pollwise.policies.index.learning import learn
-from pollwise.policies.index.line import head_of_line, join_line
+from pollwise.policies.index.line import head_of_line, join_line, leave_line
 from pollwise.policies.index.page_index import (
     floor_time,
     has_told,
@@ -47,7 +47,15 @@ from pollwise.policies.index.pool import bid_of, enter_pool, forget_index, leave
 from pollwise.policies.index.signals import note_signal, note_signalled_poll
 from pollwise.policies.index.sites import join_site, leave_site
 from pollwise.policies.index.state import CALENDAR, NEW, POOL, POOL_CAPACITY, IndexState, Shared
-from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
+from pollwise.policies.structures.heap import (
+    first_page,
+    first_time,
+    heap_push,
+    heap_remove,
+    heap_size,
+    heap_update,
+    time_of,
+)
 from pollwise.types import Outcome
 
 __all__ = [
@@ -84,12 +92,11 @@ _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 
 @kernel(allocates=False)
-def _entry(state: IndexState, page: int) -> float:
-    """When a page with a copy is to enter the pool."""
+def _entry(state: IndexState, page: int, near: float = 0.0) -> float:
+    """When a page with a copy is to enter the pool; found sooner if it is due `near` that wait."""
     common, own = state.shared[0], state.pages[page]
     price = common.price * own_price(state, page)
     refresh_belief(state, page)
-    near = own.key - own.seen_at + _POOL_TARGET * common.gap
     wait = time_to_reach(state.pages, state.shared, page, price, near) if price > 0.0 else 0.0
     floor = floor_time(state.pages, state.shared, page)
     return own.seen_at + min(wait, floor) - _POOL_TARGET * common.gap
@@ -102,14 +109,22 @@ def _enter_calendar(state: IndexState, page: int, time: float) -> None:
 
 
 @kernel(allocates=False)
-def _wait(state: IndexState, page: int) -> None:
+def _move(state: IndexState, page: int) -> None:
+    """Put a page of the calendar where it belongs now."""
+    ahead = _POOL_TARGET * state.shared[0].gap
+    near = time_of(state.calendar, state.pages, page) + ahead - state.pages[page].seen_at
+    heap_update(state.calendar, state.pages, page, _entry(state, page, near))
+
+
+@kernel(allocates=False)
+def _wait(state: IndexState, page: int, near: float = 0.0) -> None:
     """Let a page that is nowhere wait for its time: in line, or in the calendar."""
     own = state.pages[page]
     nothing_known = state.shared[0].learning and not has_told(own) and own.site < 0
     if math.isnan(own.seen_at) or nothing_known:
         join_line(state, page)
     else:
-        _enter_calendar(state, page, _entry(state, page))
+        _enter_calendar(state, page, _entry(state, page, near))
 
 
 @kernel(allocates=False)
@@ -123,7 +138,7 @@ def _leave(state: IndexState, page: int) -> None:
     elif where == POOL:
         leave_pool(state, page)
     elif where == NEW:
-        state.line[state.pages[page].place] = -1
+        leave_line(state, page)
 
 
 @kernel(nogil=True, allocates=False)
@@ -143,7 +158,7 @@ def weigh_page(state: IndexState, page: int, weight: float) -> None:
     if state.pages[page].where != ABSENT and state.pages[page].weight != weight:
         state.pages[page].weight = weight
         if state.pages[page].where == CALENDAR:
-            heap_update(state.calendar, state.pages, page, _entry(state, page))
+            _move(state, page)
         forget_index(state, page)
 
 
@@ -183,20 +198,20 @@ def _shrink_pool(state: IndexState, now: float) -> None:
 @kernel(allocates=False)
 def _fill_pool(state: IndexState, now: float) -> None:
     """Let the pages whose time has come into the pool."""
-    common, pages = state.shared[0], state.pages
-    while state.held[0] > 0 and pages[state.held[1]].key <= now:
-        page = state.held[1]
+    common = state.shared[0]
+    while heap_size(state.held) > 0 and first_time(state.held) <= now:
+        page = first_page(state.held)
         _leave(state, page)
         count_page(state.shared, state.pages[page].group, 0, 1)
         _wait(state, page)
-    while state.calendar[0] > 0 and pages[state.calendar[1]].key <= now:
-        page = state.calendar[1]
+    while heap_size(state.calendar) > 0 and first_time(state.calendar) <= now:
+        page = first_page(state.calendar)
         _leave(state, page)
         enter_pool(state, page)
         if common.pool_size == POOL_CAPACITY:
             _shrink_pool(state, now)
-    if common.pool_size == 0 and state.calendar[0] > 0:
-        page = state.calendar[1]
+    if common.pool_size == 0 and heap_size(state.calendar) > 0:
+        page = first_page(state.calendar)
         _leave(state, page)
         enter_pool(state, page)
 
@@ -218,7 +233,7 @@ def _sweep(state: IndexState) -> None:
         common.sweep = (common.sweep + 1) % len(state.pages)
         page = common.sweep
         if state.pages[page].where == CALENDAR:
-            heap_update(state.calendar, state.pages, page, _entry(state, page))
+            _move(state, page)
 
 
 @kernel(forceinline=True, allocates=False)
@@ -325,7 +340,7 @@ def select_page(state: IndexState, now: float) -> int:
 @kernel(allocates=False)
 def _next_return(state: IndexState) -> float:
     """When the next page that is held comes back; infinite: there is none."""
-    return state.pages[state.held[1]].key if state.held[0] > 0 else math.inf
+    return first_time(state.held) if heap_size(state.held) > 0 else math.inf
 
 
 @kernel(allocates=False)
@@ -346,7 +361,7 @@ def _alert_siblings(state: IndexState, page: int) -> None:
         if sibling == page:
             return
         if state.pages[sibling].where == CALENDAR:
-            heap_update(state.calendar, state.pages, sibling, _entry(state, sibling))
+            _move(state, sibling)
         sibling = np.int64(state.pages[sibling].after)
 
 
@@ -356,6 +371,7 @@ def observe_page(state: IndexState, observation: Any) -> None:
     page, outcome = observation.page, observation.outcome
     own = state.pages[page]
     where, host = own.where, state.hosts[own.scope]
+    waited = observation.polled_at - own.seen_at
     host.raised = 0
     if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
         host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
@@ -373,10 +389,10 @@ def observe_page(state: IndexState, observation: Any) -> None:
         forget_index(state, page)
         if where in (CALENDAR, NEW):
             _leave(state, page)
-            _wait(state, page)
+            _wait(state, page, waited)
     if where == LEASED:
         count_page(state.shared, own.group, 0, 1)
-        _wait(state, page)
+        _wait(state, page, waited)
 
 
 @kernel(allocates=False)
@@ -395,7 +411,7 @@ def copy_page(state: IndexState, page: int, time: float) -> None:
 def signal_page(state: IndexState, page: int, time: float) -> None:
     """Somebody said at a time that a page has changed."""
     if note_signal(state, page, time) and state.pages[page].where == CALENDAR:
-        heap_update(state.calendar, state.pages, page, _entry(state, page))
+        _move(state, page)
     forget_index(state, page)
 
 

@@ -81,7 +81,7 @@ class SourceQueue(IndexPolicy):
             state.pages["weight"][ids[elapsed > longest]] = math.inf
         if common["pages"] <= _FEW:
             # With the same key for all, the calendar is in order, and all enter the pool.
-            state.pages["key"][state.pages["where"] == CALENDAR] = -math.inf
+            state.calendar["time"][1 : state.calendar["page"][0] + 1] = -math.inf
         elif len(ids):
             remove_pages(state, ids)
             add_pages(state, ids)

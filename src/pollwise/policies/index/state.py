@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pollwise.policies.arrays import LEASED, READY
 from pollwise.policies.index.groups import MOST_GROUPS
+from pollwise.rates.excerpt import EXCERPT_COUNT
 from pollwise.rates.lattice import COLUMNS, RATE_COUNT, SUBSTEPS, TIME_COUNT
 from pollwise.rates.recalibration import RECALIBRATION_SHAPE
 
@@ -56,20 +57,20 @@ INDEX_PAGE = np.dtype(
     [
         ("seen_at", "f8"),  # time of the copy; NaN: there is none
         ("weight", "f8"),  # weight / cost
-        ("group", "i4"),  # whose share of the budget it has; 0: the rest
-        ("rate", "f8"),  # where it is known
-        ("key", "f8"),  # calendar: when to enter the pool; held: when to come back
-        ("place", "i8"),  # in calendar, held, pool or line
-        ("polls", "i8"),  # that told something
+        ("rate", "f4"),  # where it is known
+        ("polls", "i4"),  # that told something
         ("scope", "i4"),
-        ("where", "i4"),
+        ("where", "i1"),
+        ("group", "u1"),  # whose share of the budget it has; 0: the rest
+        ("place", "i4"),  # in calendar, held or pool; in line: the page before; -1: none
+        ("next", "i4"),  # in line: the page after; -1: none
         # Where the rate is learned:
         ("site", "i4"),  # -1: none
         ("kind", "i4"),  # within its site; -1: none
         ("before", "i4"),  # the pages of its site beside it, in a ring
         ("after", "i4"),
-        ("round", "i8"),  # of the prior, and the number of surges of the site, when it was looked
-        ("surges", "i8"),  # at last
+        ("round", "i4"),  # of the prior, and the number of surges of the site, when it was looked
+        ("surges", "i4"),  # at last
         ("surge", "f4"),  # seconds by which its site makes it older than it is
         ("overlap", "f4"),  # how many changes were seen on its site since the copy was made
         ("changes", "f4"),  # seen by polls
@@ -84,18 +85,18 @@ INDEX_PAGE = np.dtype(
         ("tick", "f4"),  # the second of the day (UTC) after which it has changed, if by the clock
         ("clock_odds", "f4"),  # log-odds of changing by the clock
         ("burst_odds", "f4"),  # log-odds of changing in bursts, as far as from its polls
-        ("young", "i4"),  # 1: added later than the first pages, and no change of it was seen
+        ("young", "i1"),  # 1: added later than the first pages, and no change of it was seen
         ("spell_at", "f8"),  # when the change seen last was over, or the page was added
-        # The next two are packed (`pollwise.rates.packed`).
-        ("likelihood", "u2", (RATE_COUNT,)),  # of each lattice rate, given all polls
-        ("spells", "u2", (SPELL_COUNT,)),  # between changes: how many passed at these rates
+        ("first_rate", "u1"),  # of the excerpt (`pollwise.rates.excerpt`) of
+        ("likelihood", "u2", (EXCERPT_COUNT,)),  # each rate, given all polls
+        ("spells", "u2", (SPELL_COUNT,)),  # between changes: how many at these rates (`packed`)
     ]
 )
 """What is kept of each page."""
 
 PAGES_BY_RATE = np.dtype(
     [
-        ("round", "i8"),  # that is being counted
+        ("round", "i4"),  # that is being counted
         ("pages", "f4", (2, RATE_COUNT)),  # by rate: of this round and, complete, of the one before
     ]
 )
@@ -110,7 +111,7 @@ SURGES = 32
 INDEX_SITE = np.dtype(
     [
         ("counts", PAGES_BY_RATE),
-        ("surges", "i8"),  # changes seen
+        ("surges", "i4"),  # changes seen
         ("begin", "f8", (SURGES,)),  # between which times each of the latest of them was
         ("end", "f8", (SURGES,)),
         ("waited", "f8"),  # seconds before polls of its pages, older ones in part
@@ -147,7 +148,7 @@ KEPT_INDEX = np.dtype(
         ("index", "f8"),
         ("since", "f8"),  # between which times it is that, while nothing new is known
         ("until", "f8"),
-        ("round", "i8"),  # of the prior, that the belief was worked out with; -1: there is none
+        ("round", "i4"),  # of the prior, that the belief was worked out with; -1: there is none
         ("belief", "f4", (RATE_COUNT,)),
     ]
 )
@@ -171,7 +172,7 @@ INDEX_SHARED = np.dtype(
         ("learned", "i8"),  # polls that told something
         ("compared", "i8"),  # polls of pages that had a copy
         ("finding", "f8"),  # the share of the latest of them that found a change
-        ("round", "i8"),  # of counting pages by rate
+        ("round", "i4"),  # of counting pages by rate
         ("round_time", "f8"),  # seconds in which there was a poll for every page, when it began
         ("next", "i8"),  # the page to be counted next
         ("counts", PAGES_BY_RATE),  # of all pages
@@ -185,7 +186,8 @@ INDEX_SHARED = np.dtype(
         ("true_signals", "f8"),
         ("copy_waited", "i8"),  # 1: no first copy was made with the latest selection
         ("pool_size", "i8"),
-        ("first_new", "i8"),
+        ("first_new", "i8"),  # the line: its first and its last page, and how many there are
+        ("last_new", "i8"),
         ("new_size", "i8"),
         ("sweep", "i8"),  # the page swept last
         ("sweep_left", "i8"),  # pages of a quick round
@@ -209,7 +211,8 @@ INDEX_SHARED = np.dtype(
         ("clock", "f4", (CLOCK_TICKS + 1, RATE_COUNT)),  # index by days since the copy was made
         ("late", "i8"),  # 1: it falls in the course of the day
         ("tables", "f4", (3, SUBSTEPS, COLUMNS)),
-        ("likelihood", "f4", (RATE_COUNT,)),  # unpacked: of the page polled last, while it learns
+        ("likelihood", "f4", (RATE_COUNT,)),  # of the page polled last, while it learns
+        ("likely", "f4", (RATE_COUNT,)),  # the likelihood of the page looked at or counted last
         ("own_spells", "f4", (SPELL_COUNT,)),  # those of a page
         ("believed", "i8"),  # the page looked at last; the next two are of it
         ("belief", "f4", (RATE_COUNT,)),  # the probability of each rate now
@@ -237,9 +240,8 @@ class IndexState(NamedTuple):
 
     pages: Pages  # of INDEX_PAGE
     shared: Shared  # of INDEX_SHARED, one element
-    calendar: NDArray[np.int64]
-    held: NDArray[np.int64]
-    line: NDArray[np.int64]  # ring; -1: has left
+    calendar: NDArray[Any]  # heap by the time to enter the pool
+    held: NDArray[Any]  # heap by the time to come back, in the same array
     hosts: NDArray[Any]  # of INDEX_HOST, one for each scope
     sites: NDArray[Any]  # of INDEX_SITE
     kinds: NDArray[Any]  # of PAGES_BY_RATE

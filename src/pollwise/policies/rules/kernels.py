@@ -165,7 +165,7 @@ def _learn(state: IntervalRuleState, observation: Any) -> None:
     if queue.paced:
         clock = polled_at / rule.scale
     else:
-        clock = turn.key if turn.where == LEASED else queue.clock
+        clock = turn.leased_at if turn.where == LEASED else queue.clock
     before, before_clock = own.seen_at, own.seen_clock
     own.seen_at, own.seen_clock = polled_at, clock
     if math.isnan(before):

@@ -8,8 +8,8 @@ import pytest
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.dates import FIRST_DATE_ODDS, is_doubted, learn_date
 from pollwise.policies.index.prior import base_prior
+from pollwise.rates.excerpt import likelihoods_of
 from pollwise.rates.lattice import RATE_COUNT, RATES
-from pollwise.rates.packed import unpacked
 from pollwise.rates.posterior import changed_table, unchanged_table
 from pollwise.types import Observation, Outcome, Page
 
@@ -60,6 +60,12 @@ def test_true_times_are_believed_however_fast_a_page_is(changes_a_day, days):
     assert estimate == pytest.approx(changes_a_day / DAY, rel=0.5)
 
 
+def likelihoods_at(policy: BayesianIndex, *pages: int) -> np.ndarray:
+    """What is known of the rates of pages by their own polls."""
+    own = policy.state.pages[list(pages)]
+    return likelihoods_of(own["likelihood"], own["first_rate"])
+
+
 def first_copy(days_ago: float | None) -> BayesianIndex:
     """A page whose first copy says when it changed."""
     policy = BayesianIndex()
@@ -75,10 +81,10 @@ def first_copy(days_ago: float | None) -> BayesianIndex:
 @pytest.mark.parametrize("days_ago", [1.0, 30.0, 900.0])
 def test_the_time_of_a_first_copy_is_that_of_a_change_or_of_a_birth(days_ago):
     """The likelihood is (rate + births) e^(-rate since), with a birth a year."""
-    likelihood = unpacked(first_copy(days_ago).state.pages["likelihood"][0])
+    likelihood = likelihoods_at(first_copy(days_ago), 0)[0]
     told = (RATES + 1 / (365 * DAY)) * np.exp(-RATES * days_ago * DAY)
-    # Times are rounded to half a percent.
-    assert likelihood == pytest.approx(told / told.max(), rel=0.06, abs=1e-6)
+    # Times are rounded to half a percent, and rates beyond the excerpt follow from those in it.
+    assert likelihood == pytest.approx(told / told.max(), rel=0.06, abs=1e-3)
 
 
 def test_a_page_that_changed_lately_is_taken_for_faster_than_one_that_did_not():
@@ -99,7 +105,7 @@ def test_a_time_that_first_copies_of_a_site_share_tells_only_that_they_were_quie
     for page in range(4):
         told = now - 10 * DAY + 60.0 * page
         policy.observe([Observation(page, now, Outcome.CHANGED, told)])
-    first, *deployed, other = unpacked(policy.state.pages["likelihood"][:4])
+    first, *deployed, other = likelihoods_at(policy, 0, 1, 2, 3)
     quiet = np.exp(-RATES * 10 * DAY)
     for likelihood in deployed:
         assert likelihood == pytest.approx(quiet, rel=0.1, abs=1e-6)
@@ -113,7 +119,7 @@ def test_changes_of_a_busy_site_are_no_deployment():
     for page, minutes in enumerate((20.0, 40.0, 30.0)):
         now = 1_000 * DAY + 600.0 * page
         policy.observe([Observation(page, now, Outcome.CHANGED, now - 60 * minutes)])
-    for likelihood in unpacked(policy.state.pages["likelihood"][:3]):
+    for likelihood in likelihoods_at(policy, 0, 1, 2):
         assert likelihood[RATES < 0.1 / DAY].max() < 0.1 * likelihood.max()
 
 
@@ -121,11 +127,11 @@ def test_a_first_time_near_0_is_no_deployment():
     policy = BayesianIndex()
     policy.add([Page(0, site="one")])
     policy.observe([Observation(0, DAY, Outcome.CHANGED, 600.0)])
-    likelihood = unpacked(policy.state.pages["likelihood"][0])
+    likelihood = likelihoods_at(policy, 0)[0]
     assert likelihood[0] < 0.1 * likelihood.max()
 
 
-def found_late(last_changed_at: float) -> np.void:
+def found_late(last_changed_at: float) -> BayesianIndex:
     """A page that is added on day 20, and says at its first copy, on day 21, when it changed."""
     policy = BayesianIndex()
     policy.add([Page(0)])
@@ -134,18 +140,19 @@ def found_late(last_changed_at: float) -> np.void:
         policy.observe([Observation(0, day * DAY, Outcome.UNCHANGED)])
     policy.add([Page(1)])
     policy.observe([Observation(1, 21 * DAY, Outcome.CHANGED, last_changed_at)])
-    return policy.state.pages[1]
+    return policy
 
 
 def test_the_time_of_a_young_page_may_well_be_that_of_its_birth():
-    young = found_late(18 * DAY)
+    policy = found_late(18 * DAY)
+    young = policy.state.pages[1]
     assert young["young"] == 1
     assert young["spell_at"] == 18 * DAY
     told = (RATES + 1 / (3 * DAY)) * np.exp(-RATES * 3 * DAY)
-    assert unpacked(young["likelihood"]) == pytest.approx(told / told.max(), rel=0.06, abs=1e-6)
+    assert likelihoods_at(policy, 1)[0] == pytest.approx(told / told.max(), rel=0.06, abs=1e-6)
 
 
 def test_a_page_that_was_there_long_before_it_was_added_is_not_young():
-    old = found_late(10 * DAY)
+    old = found_late(10 * DAY).state.pages[1]
     assert old["young"] == 0
     assert old["spell_at"] == 10 * DAY

@@ -11,6 +11,7 @@ from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.learning import operational_time
+from pollwise.rates.excerpt import likelihoods_of
 from pollwise.rates.packed import unpacked
 from pollwise.types import Observation, Outcome, Page
 
@@ -132,9 +133,11 @@ def test_whatever_polls_say_beliefs_stay_probabilities(polls, objective):
     for page in seen:
         refresh_belief(policy.state, page)
         assert policy.state.shared["belief"].sum() == pytest.approx(1.0, rel=1e-4)
-    for name in ("likelihood", "spells"):
-        numbers = unpacked(pages[name])
-        assert np.all((numbers >= 0.0) & (numbers <= 41.0)), name
+    for numbers in (
+        likelihoods_of(pages["likelihood"], pages["first_rate"]),
+        unpacked(pages["spells"]),
+    ):
+        assert np.all((numbers >= 0.0) & (numbers <= 41.0))
     for name in ("surge", "overlap", "worth", "burst_odds", "clock_odds"):
         assert np.isfinite(pages[name]).all()
 

@@ -7,8 +7,8 @@ import pytest
 
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.prior import base_prior, count_pages, fast_hope, prior_of, steady_model
+from pollwise.rates.excerpt import excerpts_of, likelihoods_of
 from pollwise.rates.lattice import RATE_COUNT, RATES
-from pollwise.rates.packed import packed
 from pollwise.rates.posterior import changed_table, forget, learn_poll, unchanged_table
 from pollwise.types import Observation, Outcome, Page
 
@@ -33,7 +33,8 @@ def taught(groups: list[tuple[str, str]], likelihoods: np.ndarray, polls: int) -
     policy.add([Page(n, site=site, kind=kind) for n, (site, kind) in enumerate(groups)])
     pages, common = policy.state.pages, policy.state.shared[0]
     assert len(pages) == len(groups)
-    pages["likelihood"], pages["polls"] = packed(likelihoods), polls
+    pages["likelihood"], pages["first_rate"] = excerpts_of(likelihoods)
+    pages["polls"] = polls
     common["learned"], common["gap"] = polls * len(groups), 100.0
     return policy
 
@@ -99,6 +100,7 @@ def test_priors_are_fitted_as_by_a_plain_em_algorithm(polls, rounds):
         for _ in range(rng.integers(1, 5)):
             table = CHANGED if rng.random() < 0.5 else UNCHANGED
             learn_poll(likelihood, float(rng.uniform(1.0, 1e6)), table)
+    likelihoods = likelihoods_of(*excerpts_of(likelihoods))  # as they are kept
     policy = taught(groups, likelihoods, polls)
     count_all(policy, rounds)
     exact = plain_em(groups, likelihoods, polls, rounds)
@@ -158,7 +160,8 @@ def test_a_few_pages_do_not_outweigh_the_record_of_a_page():
     """A page that has changed at each of 20 polls is not slow because its kind is."""
     policy = two_kinds()
     policy.add([Page(80, site="site", kind="slow")])
-    policy.state.pages["likelihood"][80] = packed(polled(FAST, DAY / 2, 20, 99))
+    ((codes,), (first,)) = excerpts_of([polled(FAST, DAY / 2, 20, 99)])
+    policy.state.pages["likelihood"][80], policy.state.pages["first_rate"][80] = codes, first
     assert steady_model(policy.state, 80)[near(FAST)].sum() > 0.9
 
 

@@ -4,9 +4,20 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pollwise.policies.structures.heap import heap_push, heap_remove, heap_update
+from pollwise.policies.structures.heap import (
+    HEAP,
+    first_page,
+    first_time,
+    heap_push,
+    heap_remove,
+    heap_size,
+    heap_update,
+    heaps_for,
+    no_heaps,
+    time_of,
+)
 
-PAGE = np.dtype([("key", "f8"), ("place", "i8")])
+PAGE = np.dtype([("place", "i4")])
 SIZE = 40
 
 steady = settings(derandomize=True, deadline=None, max_examples=50)
@@ -23,7 +34,7 @@ changes = st.lists(
 @steady
 @given(changes=changes)
 def test_it_is_a_sorted_list_by_another_name(changes):
-    heap, pages = np.zeros(SIZE + 1, np.int64), np.zeros(SIZE, PAGE)
+    heap, pages = np.zeros(SIZE + 1, HEAP), np.zeros(SIZE, PAGE)
     times: dict[int, float] = {}
     for page, time in changes:
         if time is None:
@@ -35,12 +46,13 @@ def test_it_is_a_sorted_list_by_another_name(changes):
         else:
             heap_push(heap, pages, page, time)
             times[page] = time
-        assert set(heap[1 : heap[0] + 1].tolist()) == set(times)
-        assert all(heap[pages[page]["place"]] == page for page in times)
-        assert all(pages[page]["key"] == time for page, time in times.items())
+        assert set(heap["page"][1 : heap_size(heap) + 1].tolist()) == set(times)
+        assert all(heap[pages[page]["place"]]["page"] == page for page in times)
+        assert all(time_of(heap, pages, page) == time for page, time in times.items())
     order = []
-    while heap[0] > 0:
-        first = int(heap[1])
+    while heap_size(heap) > 0:
+        first = first_page(heap)
+        assert first_time(heap) == times[first]
         order.append(times[first])
         heap_remove(heap, pages, first)
     assert order == sorted(times.values())
@@ -48,9 +60,19 @@ def test_it_is_a_sorted_list_by_another_name(changes):
 
 @steady
 @given(times=st.lists(st.floats(0, 1), min_size=2, max_size=20))
-def test_two_heaps_share_the_pages(times):
-    heaps, pages = np.zeros((2, len(times) + 1), np.int64), np.zeros(len(times), PAGE)
+def test_two_heaps_share_the_pages_and_one_array_that_grows(times):
+    heaps, pages = no_heaps(), np.zeros(len(times), PAGE)
     for page, time in enumerate(times):
+        heaps = heaps_for(page + 1, *heaps)
+        assert len(heaps[0]) == page + 3
         heap_push(heaps[page % 2], pages, page, time)
-    assert pages["key"][heaps[0][1]] == min(times[::2])
-    assert pages["key"][heaps[1][1]] == min(times[1::2])
+    for n, heap in enumerate(heaps):
+        assert first_time(heap) == min(times[n::2])
+        assert sorted(heap["page"][1 : heap_size(heap) + 1].tolist()) == list(
+            range(n, len(times), 2)
+        )
+
+
+def test_heaps_that_need_no_more_room_stay_as_they_are():
+    heaps = heaps_for(5, *no_heaps())
+    assert heaps_for(5, *heaps)[0] is heaps[0]
