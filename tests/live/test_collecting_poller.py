@@ -140,6 +140,31 @@ async def test_sitemaps_bring_a_bounded_number_of_pages(site, poll):
     assert len(report.discovered.new_pages) == 10_000
 
 
+async def test_an_index_of_sitemaps_that_are_disallowed_takes_no_time(site, poll):
+    """Once, each of up to 50,000 was compared with the rules, and no other poll went on."""
+    rules = "\n".join(f"Disallow: /*s*s*s*{n}z" for n in range(150))
+    site.says(
+        "/robots.txt",
+        f"User-agent: *\n{rules}\nDisallow: /s\nSitemap: {site.url('/map.xml')}",
+    )
+    named = "".join(f"<sitemap><loc>{site.url(f'/sss{n}')}</loc></sitemap>" for n in range(50_000))
+    site.says("/map.xml", f"<sitemapindex>{named}</sitemapindex>")
+    site.says("/a", WHALES, Content_Type="text/html")
+    poll.poller._web.fetcher._exchanges._max_bytes = 2**23
+    decided, decide = 0, poll.poller._web.robots_txt.decide
+
+    async def counted(rules, url):
+        nonlocal decided
+        decided += 1
+        return await decide(rules, url)
+
+    poll.poller._web.robots_txt.decide = counted
+    report = await poll("/a")
+    assert report.result.observation.outcome is Outcome.CHANGED
+    assert site.paths == ["/robots.txt", "/map.xml", "/a"]
+    assert decided < 250
+
+
 async def test_a_host_without_time_for_sitemaps_is_left_alone(site, poll, clock):
     site.says("/robots.txt", f"Sitemap: {site.url('/1.xml')}\nSitemap: {site.url('/2.xml')}")
     site.says("/1.xml", status=503, Retry_After="90")

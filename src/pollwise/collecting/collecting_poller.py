@@ -35,6 +35,9 @@ _PERIOD = 1.0
 """Seconds over which the idleness of the processor is measured."""
 _MOST_SITEMAPS = 5
 """Sitemaps that are read of one origin, including those named in its sitemap indexes."""
+_MOST_PASSED_OVER = 200
+"""Sitemaps of one origin that are not read, as they are of another one or disallowed, before no
+more are looked at: an index may name 50,000, which are compared with robots.txt one by one."""
 _MOST_ENTRIES = 10_000
 """Pages taken from the sitemaps of one origin at a time; a site may list millions."""
 _LEAST_PATIENCE, _PATIENCE = 1.0, 4.0
@@ -171,10 +174,13 @@ class CollectingPoller:
         self, rules: Rules, origin: str, visit: "_Visit"
     ) -> FetchResult | None:
         """Read the sitemaps of a robots.txt; the answer 429 or 503 that ended it, if one did."""
-        waiting = deque(rules.sitemaps)
+        waiting, passed_over = deque(rules.sitemaps), 0
         while waiting and visit.requests < _MOST_SITEMAPS and len(visit.entries) < _MOST_ENTRIES:
             url = waiting.popleft()
             if origin_of(url) != origin or not await self._web.robots_txt.decide(rules, url):
+                passed_over += 1
+                if passed_over == _MOST_PASSED_OVER:
+                    break
                 continue
             result = await self._web.fetcher.fetch(url, PageMemory(), may_follow=follow_none)
             visit.requests += 1
