@@ -177,6 +177,21 @@ async def test_a_host_without_time_for_sitemaps_is_left_alone(site, poll, clock)
     assert (await poll("/a")).result.observation.outcome is Outcome.CHANGED
 
 
+async def test_sitemaps_that_could_not_be_asked_for_are_read_later(site, poll):
+    site.says("/robots.txt", f"Sitemap: {site.url('/1.txt')}")
+    site.says("/1.txt", site.url("/b"))
+    site.says("/a", WHALES, Content_Type="text/html")
+    web = poll.poller._web
+    await web.robots_txt.rules(site.url("/a"))
+    turn = web.fetcher._turn(site.host)
+    turn.waiting += 99
+    assert (await poll("/a")).result.observation.outcome is Outcome.POSTPONED
+    assert site.paths == ["/robots.txt"]
+    turn.waiting -= 99
+    assert (await poll("/a")).result.observation.outcome is Outcome.CHANGED
+    assert site.paths == ["/robots.txt", "/1.txt", "/a"]
+
+
 async def test_no_poll_sits_through_a_long_crawl_delay(site, poll, clock):
     """It would keep a place of the polls under way, and outlast its lease."""
     site.says("/robots.txt", "User-agent: *\nCrawl-delay: 3000")

@@ -167,7 +167,11 @@ class CollectingPoller:
         if delay > _LONGEST_PAUSE:
             why = f"{origin} wants {delay:g} s between requests: robots.txt was one"
             return self._web.postponed(page, memory, rules, why)
-        refusal = await self._read_sitemaps(rules, origin, visit)
+        try:
+            refusal = await self._read_sitemaps(rules, origin, visit)
+        except PostponedError:
+            self._read.pop(origin, None)  # they are read before the next poll
+            raise
         return None if refusal is None else self._web.answered(page, memory, rules, refusal)
 
     async def _read_sitemaps(
