@@ -61,10 +61,10 @@ async def poll(site, clock, sleeping_clock, processor):
             clock=clock,
         )
 
-        async def of(path, page_id=0, memory=PageMemory()):  # noqa: B008 - it is frozen
+        async def of(path, page_id=0, memory=PageMemory(), **told):  # noqa: B008 - it is frozen
             # The scheduler leaves the host alone for longer than it asks.
             sleeping_clock.now += 4000.0
-            return await poller.poll(Page(page_id, site.url(path), site.host), memory)
+            return await poller.poll(Page(page_id, site.url(path), site.host, **told), memory)
 
         of.waits = waits
         of.poller = poller
@@ -296,6 +296,24 @@ async def test_polls_that_take_far_too_long_hold_up_no_others(site, poll):
     poller._ended = [(now, 60.0)] * 8
     poller.staff()
     assert poller._controller.latency < 5.0
+
+
+async def test_a_copy_takes_the_place_of_an_original_that_is_gone(site, poll):
+    for path in ("/a", "/b"):
+        site.says(path, WHALES, Content_Type="text/html", ETag='"x"')
+    original, copy = await poll("/a"), await poll("/b", 1)
+    assert copy.discovered.collected.duplicate_of == 0
+    site.says("/a", status=404)
+    gone = await poll("/a", memory=original.result.memory)
+    assert gone.result.observation.outcome is Outcome.GONE
+    # The loop tells when the page was seen last: there is a copy to compare with.
+    there = await poll("/b", 1, copy.result.memory, seen_at=1.0)
+    assert there.result.observation.outcome is Outcome.UNCHANGED
+    assert there.discovered.collected.duplicate_of is None
+    assert there.result.observation.relevance == original.result.observation.relevance
+    assert there.result.memory.text_hash == copy.result.memory.text_hash
+    again = await poll("/b", 1, there.result.memory, seen_at=2.0)
+    assert again.discovered.collected is None
 
 
 async def test_markup_that_says_another_thing_to_robots_is_read(site, poll):

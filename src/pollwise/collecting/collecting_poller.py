@@ -105,10 +105,12 @@ class CollectingPoller:
         """See `Poller.poll`."""
         begun_at = self._begun[page.id] = self._clock()
         visit = _Visit()
+        # What it says is read anew, though it has not changed, if it may be an original by now.
+        known = PageMemory() if self._collection.has_lost_original(page.id) else memory
         try:
             async with asyncio.timeout(LONGEST_POLL):
                 report = await self._first_contact(page, memory, visit) or await self._web.poll(
-                    page, memory
+                    page, known
                 )
         except TimeoutError:
             report = self._web.timed_out(page, memory)

@@ -43,12 +43,19 @@ _RESCORED_BY = 0.005
 
 @dataclass(slots=True)
 class _Held:
-    """A page that was collected; `is_there`: it is neither gone nor has it moved."""
+    """A page that was collected, perhaps a copy of an `original`.
+
+    `is_there`: it is neither gone nor has it moved.
+    """
 
     scope: str
     relevance: float
-    is_copy: bool
+    original: int | None
     is_there: bool
+
+    @property
+    def is_copy(self) -> bool:
+        return self.original is not None
 
 
 class DocumentCollection:
@@ -78,7 +85,7 @@ class DocumentCollection:
             r.page.id: _Held(
                 r.page.scope,
                 r.relevance,
-                is_copy=r.duplicate_of is not None,
+                original=r.duplicate_of,
                 is_there=not r.gone and r.memory.text_hash is not None,
             )
             for r in records
@@ -119,6 +126,16 @@ class DocumentCollection:
     def rejections(self) -> dict[Rejected, int]:
         """See `LinkFilter.rejections`."""
         return self._links.rejections
+
+    def has_lost_original(self, page_id: int) -> bool:
+        """Whether a page is a copy of one that is no original any more, so that it may be one."""
+        document = self._documents.get(page_id)
+        return (
+            document is not None
+            and document.is_copy
+            and document.is_there
+            and not self._may_be_original(document.original)
+        )
 
     def take_in(
         self,
@@ -172,7 +189,7 @@ class DocumentCollection:
             relevance = self.topic_filter.observe(page.scope, digest.terms)
         if original is not None:
             relevance = 0.0  # it says nothing new
-        self._note(page, relevance, is_copy=original is not None)
+        self._note(page, relevance, original=original)
         return Collected(
             page.id,
             relevance,
@@ -192,14 +209,17 @@ class DocumentCollection:
         if before is None or self._is_copy(target):
             return None
         self._duplicates.discard(page.id)
-        self._note(page, 0.0, is_copy=target is not None or before.is_copy, is_there=False)
+        kept = before.original if target is None else target
+        self._note(page, 0.0, original=kept, is_there=False)
         terms = _packed(None, self.topic_filter.pack(page.scope, parse_text([])))
         return Collected(page.id, 0.0, "", "", terms, indexed=False, duplicate_of=target)
 
-    def _note(self, page: Page, relevance: float, *, is_copy: bool, is_there: bool = True) -> None:
+    def _note(
+        self, page: Page, relevance: float, *, original: int | None, is_there: bool = True
+    ) -> None:
         before = self._documents.get(page.id)
         self.relevant += (relevance > 0) - (before is not None and before.relevance > 0)
-        self._documents[page.id] = _Held(page.scope, relevance, is_copy, is_there)
+        self._documents[page.id] = _Held(page.scope, relevance, original, is_there)
         self._fresh.add(page.id)
 
     def _is_copy(self, page_id: int | None) -> bool:

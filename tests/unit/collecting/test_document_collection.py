@@ -176,6 +176,22 @@ def test_a_page_that_moved_is_not_the_original_of_where_it_is_now():
     assert original_of(some, THERE, declaring(HERE)) is None
 
 
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_copy_loses_its_original_when_that_is_gone(is_restarted):
+    some = collection(records=[record(HERE), record(THERE)], next_page_id=2)
+    assert original_of(some, HERE, article("whales")) is None
+    assert original_of(some, THERE, article("whales")) == HERE.id
+    assert not any(map(some.has_lost_original, range(3)))
+    some.take_in(HERE, gone(HERE), None)
+    if is_restarted:
+        held = {"memory": fetched(article("whales"))[0].result.memory, "relevance": 0.9}
+        records = [record(HERE, **held, gone=True), record(THERE, **held, duplicate_of=HERE.id)]
+        some = collection(records=records, next_page_id=2)
+    assert [*map(some.has_lost_original, range(3))] == [False, True, False]
+    assert original_of(some, THERE, article("whales")) is None
+    assert not some.has_lost_original(THERE.id)
+
+
 def test_a_page_that_is_gone_or_led_away_is_no_original():
     for end in (gone(HERE), moved(HERE, f"http://{HOST}/no.zip")):
         some = collection(records=[record(HERE), record(THERE)], next_page_id=2)
