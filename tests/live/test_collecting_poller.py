@@ -61,10 +61,10 @@ async def poll(site, clock, sleeping_clock, processor):
             clock=clock,
         )
 
-        async def of(path, page_id=0, memory=PageMemory()):  # noqa: B008 - it is frozen
+        async def of(path, page_id=0, memory=PageMemory(), **told):  # noqa: B008 - it is frozen
             # The scheduler leaves the host alone for longer than it asks.
             sleeping_clock.now += 4000.0
-            return await poller.poll(Page(page_id, site.url(path), site.host), memory)
+            return await poller.poll(Page(page_id, site.url(path), site.host, **told), memory)
 
         of.waits = waits
         of.poller = poller
@@ -140,6 +140,31 @@ async def test_sitemaps_bring_a_bounded_number_of_pages(site, poll):
     assert len(report.discovered.new_pages) == 10_000
 
 
+async def test_an_index_of_sitemaps_that_are_disallowed_takes_no_time(site, poll):
+    """Once, each of up to 50,000 was compared with the rules, and no other poll went on."""
+    rules = "\n".join(f"Disallow: /*s*s*s*{n}z" for n in range(150))
+    site.says(
+        "/robots.txt",
+        f"User-agent: *\n{rules}\nDisallow: /s\nSitemap: {site.url('/map.xml')}",
+    )
+    named = "".join(f"<sitemap><loc>{site.url(f'/sss{n}')}</loc></sitemap>" for n in range(50_000))
+    site.says("/map.xml", f"<sitemapindex>{named}</sitemapindex>")
+    site.says("/a", WHALES, Content_Type="text/html")
+    poll.poller._web.fetcher._exchanges._max_bytes = 2**23
+    decided, decide = 0, poll.poller._web.robots_txt.decide
+
+    async def counted(rules, url):
+        nonlocal decided
+        decided += 1
+        return await decide(rules, url)
+
+    poll.poller._web.robots_txt.decide = counted
+    report = await poll("/a")
+    assert report.result.observation.outcome is Outcome.CHANGED
+    assert site.paths == ["/robots.txt", "/map.xml", "/a"]
+    assert decided < 250
+
+
 async def test_a_host_without_time_for_sitemaps_is_left_alone(site, poll, clock):
     site.says("/robots.txt", f"Sitemap: {site.url('/1.xml')}\nSitemap: {site.url('/2.xml')}")
     site.says("/1.xml", status=503, Retry_After="90")
@@ -150,6 +175,21 @@ async def test_a_host_without_time_for_sitemaps_is_left_alone(site, poll, clock)
     assert report.result.observation.cost == 2.0
     assert report.notices == (HostBlocked(clock.now, site.host, clock.now + 90),)
     assert (await poll("/a")).result.observation.outcome is Outcome.CHANGED
+
+
+async def test_sitemaps_that_could_not_be_asked_for_are_read_later(site, poll):
+    site.says("/robots.txt", f"Sitemap: {site.url('/1.txt')}")
+    site.says("/1.txt", site.url("/b"))
+    site.says("/a", WHALES, Content_Type="text/html")
+    web = poll.poller._web
+    await web.robots_txt.rules(site.url("/a"))
+    turn = web.fetcher._turn(site.host)
+    turn.waiting += 99
+    assert (await poll("/a")).result.observation.outcome is Outcome.POSTPONED
+    assert site.paths == ["/robots.txt"]
+    turn.waiting -= 99
+    assert (await poll("/a")).result.observation.outcome is Outcome.CHANGED
+    assert site.paths == ["/robots.txt", "/1.txt", "/a"]
 
 
 async def test_no_poll_sits_through_a_long_crawl_delay(site, poll, clock):
@@ -256,6 +296,24 @@ async def test_polls_that_take_far_too_long_hold_up_no_others(site, poll):
     poller._ended = [(now, 60.0)] * 8
     poller.staff()
     assert poller._controller.latency < 5.0
+
+
+async def test_a_copy_takes_the_place_of_an_original_that_is_gone(site, poll):
+    for path in ("/a", "/b"):
+        site.says(path, WHALES, Content_Type="text/html", ETag='"x"')
+    original, copy = await poll("/a"), await poll("/b", 1)
+    assert copy.discovered.collected.duplicate_of == 0
+    site.says("/a", status=404)
+    gone = await poll("/a", memory=original.result.memory)
+    assert gone.result.observation.outcome is Outcome.GONE
+    # The loop tells when the page was seen last: there is a copy to compare with.
+    there = await poll("/b", 1, copy.result.memory, seen_at=1.0)
+    assert there.result.observation.outcome is Outcome.UNCHANGED
+    assert there.discovered.collected.duplicate_of is None
+    assert there.result.observation.relevance == original.result.observation.relevance
+    assert there.result.memory.text_hash == copy.result.memory.text_hash
+    again = await poll("/b", 1, there.result.memory, seen_at=2.0)
+    assert again.discovered.collected is None
 
 
 async def test_markup_that_says_another_thing_to_robots_is_read(site, poll):

@@ -35,6 +35,9 @@ _PERIOD = 1.0
 """Seconds over which the idleness of the processor is measured."""
 _MOST_SITEMAPS = 5
 """Sitemaps that are read of one origin, including those named in its sitemap indexes."""
+_MOST_PASSED_OVER = 200
+"""Sitemaps of one origin that are not read, as they are of another one or disallowed, before no
+more are looked at: an index may name 50,000, which are compared with robots.txt one by one."""
 _MOST_ENTRIES = 10_000
 """Pages taken from the sitemaps of one origin at a time; a site may list millions."""
 _LEAST_PATIENCE, _PATIENCE = 1.0, 4.0
@@ -102,10 +105,12 @@ class CollectingPoller:
         """See `Poller.poll`."""
         begun_at = self._begun[page.id] = self._clock()
         visit = _Visit()
+        # What it says is read anew, though it has not changed, if it may be an original by now.
+        known = PageMemory() if self._collection.has_lost_original(page.id) else memory
         try:
             async with asyncio.timeout(LONGEST_POLL):
                 report = await self._first_contact(page, memory, visit) or await self._web.poll(
-                    page, memory
+                    page, known
                 )
         except TimeoutError:
             report = self._web.timed_out(page, memory)
@@ -164,17 +169,24 @@ class CollectingPoller:
         if delay > _LONGEST_PAUSE:
             why = f"{origin} wants {delay:g} s between requests: robots.txt was one"
             return self._web.postponed(page, memory, rules, why)
-        refusal = await self._read_sitemaps(rules, origin, visit)
+        try:
+            refusal = await self._read_sitemaps(rules, origin, visit)
+        except PostponedError:
+            self._read.pop(origin, None)  # they are read before the next poll
+            raise
         return None if refusal is None else self._web.answered(page, memory, rules, refusal)
 
     async def _read_sitemaps(
         self, rules: Rules, origin: str, visit: "_Visit"
     ) -> FetchResult | None:
         """Read the sitemaps of a robots.txt; the answer 429 or 503 that ended it, if one did."""
-        waiting = deque(rules.sitemaps)
+        waiting, passed_over = deque(rules.sitemaps), 0
         while waiting and visit.requests < _MOST_SITEMAPS and len(visit.entries) < _MOST_ENTRIES:
             url = waiting.popleft()
             if origin_of(url) != origin or not await self._web.robots_txt.decide(rules, url):
+                passed_over += 1
+                if passed_over == _MOST_PASSED_OVER:
+                    break
                 continue
             result = await self._web.fetcher.fetch(url, PageMemory(), may_follow=follow_none)
             visit.requests += 1

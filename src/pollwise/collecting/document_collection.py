@@ -43,11 +43,19 @@ _RESCORED_BY = 0.005
 
 @dataclass(slots=True)
 class _Held:
-    """A page that was collected."""
+    """A page that was collected, perhaps a copy of an `original`.
+
+    `is_there`: it is neither gone nor has it moved.
+    """
 
     scope: str
     relevance: float
-    is_copy: bool
+    original: int | None
+    is_there: bool
+
+    @property
+    def is_copy(self) -> bool:
+        return self.original is not None
 
 
 class DocumentCollection:
@@ -74,7 +82,12 @@ class DocumentCollection:
         self._depths = {record.page.id: record.depth for record in records}
         self._hosts = {record.page.scope for record in records}
         self._documents = {
-            r.page.id: _Held(r.page.scope, r.relevance, r.duplicate_of is not None)
+            r.page.id: _Held(
+                r.page.scope,
+                r.relevance,
+                original=r.duplicate_of,
+                is_there=not r.gone and r.memory.text_hash is not None,
+            )
             for r in records
             if r.relevance is not None
         }
@@ -86,7 +99,7 @@ class DocumentCollection:
         originals = {
             r.page.id: r.memory.text_hash
             for r in records
-            if r.relevance is not None and r.duplicate_of is None and r.outcome is not Outcome.GONE
+            if r.relevance is not None and r.duplicate_of is None and not r.gone
         }
         for page_id, packed in stored_terms():
             if text_hash := originals.get(page_id):
@@ -114,6 +127,16 @@ class DocumentCollection:
         """See `LinkFilter.rejections`."""
         return self._links.rejections
 
+    def has_lost_original(self, page_id: int) -> bool:
+        """Whether a page is a copy of one that is no original any more, so that it may be one."""
+        document = self._documents.get(page_id)
+        return (
+            document is not None
+            and document.is_copy
+            and document.is_there
+            and not self._may_be_original(document.original)
+        )
+
     def take_in(
         self,
         page: Page,
@@ -134,6 +157,8 @@ class DocumentCollection:
         collected, links, relevance = None, None, None
         if result.observation.outcome is Outcome.GONE:
             self._duplicates.discard(page.id)
+            if page.id in self._documents:
+                self._documents[page.id].is_there = False
         elif report.redirected_to is not None:
             relevance = 0.0
             target = self._discover(report.redirected_to, depth, now, found)
@@ -164,7 +189,7 @@ class DocumentCollection:
             relevance = self.topic_filter.observe(page.scope, digest.terms)
         if original is not None:
             relevance = 0.0  # it says nothing new
-        self._note(page, relevance, is_copy=original is not None)
+        self._note(page, relevance, original=original)
         return Collected(
             page.id,
             relevance,
@@ -184,25 +209,35 @@ class DocumentCollection:
         if before is None or self._is_copy(target):
             return None
         self._duplicates.discard(page.id)
-        self._note(page, 0.0, is_copy=target is not None or before.is_copy)
+        kept = before.original if target is None else target
+        self._note(page, 0.0, original=kept, is_there=False)
         terms = _packed(None, self.topic_filter.pack(page.scope, parse_text([])))
         return Collected(page.id, 0.0, "", "", terms, indexed=False, duplicate_of=target)
 
-    def _note(self, page: Page, relevance: float, *, is_copy: bool) -> None:
+    def _note(
+        self, page: Page, relevance: float, *, original: int | None, is_there: bool = True
+    ) -> None:
         before = self._documents.get(page.id)
         self.relevant += (relevance > 0) - (before is not None and before.relevance > 0)
-        self._documents[page.id] = _Held(page.scope, relevance, is_copy)
+        self._documents[page.id] = _Held(page.scope, relevance, original, is_there)
         self._fresh.add(page.id)
 
     def _is_copy(self, page_id: int | None) -> bool:
         document = None if page_id is None else self._documents.get(page_id)
         return document is not None and document.is_copy
 
+    def _may_be_original(self, page_id: int | None) -> bool:
+        document = None if page_id is None else self._documents.get(page_id)
+        return document is not None and document.is_there and not document.is_copy
+
     def _original(self, page: Page, result: PollResult, digest: Digest) -> int | None:
-        """The page that this one is a copy of."""
+        """The page that this one is a copy of.
+
+        Of pages that declare each other, or one that is no longer there, one stays the original.
+        """
         if digest.canonical is not None and digest.canonical != page.url:
             declared = self._ids.get(digest.canonical)
-            if declared in self._documents and believes_canonical(page.url, digest.canonical):
+            if self._may_be_original(declared) and believes_canonical(page.url, digest.canonical):
                 self._duplicates.discard(page.id)
                 return declared
         assert result.memory.text_hash is not None  # it was fetched just now

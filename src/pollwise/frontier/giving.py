@@ -173,6 +173,7 @@ class Giving:
 
     def _take(self, queue: Queue, count: int, lease: int, now: float) -> list[Given]:
         """Lease up to so many URLs of a queue that is open."""
+        dated_at = queue.dated_at
         known = self._known(queue, count, now)
         new = self._new(queue, count)
         chosen: list[_Due] = []
@@ -180,6 +181,8 @@ class Giving:
             is_new = bool(new) and (queue.turn == 1 or not known)
             chosen.append((new if is_new else known).pop())
             queue.turn = 0 if is_new else 1
+        if any(one[4] == State.DATED for one in known):
+            queue.dated_at = dated_at  # new ones came before some that are due
         if not chosen:
             return []
         until = now + lease

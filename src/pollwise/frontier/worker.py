@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 __all__ = ["Worker"]
 
 T = TypeVar("T")
+_Transaction = Callable[[], AbstractContextManager[None]]
 _LONGEST = 0.05
 """Seconds for one transaction, after which what still waits has another one."""
 
@@ -19,12 +20,11 @@ class Worker:
     """Does what it is given within `transaction`: all that waits, together.
 
     So one commit is for all who wait for it. If it fails, each piece is tried once more in a
-    transaction of its own, and fails by itself.
+    transaction of its own, and fails by itself. Without a `transaction` each piece is done once:
+    nothing of it would be taken back.
     """
 
-    def __init__(
-        self, name: str, transaction: Callable[[], AbstractContextManager[None]] = nullcontext
-    ) -> None:
+    def __init__(self, name: str, transaction: _Transaction | None = None) -> None:
         self._transaction = transaction
         self._pieces: queue.SimpleQueue[_Piece | None] = queue.SimpleQueue()
         self._is_closing = False
@@ -46,19 +46,26 @@ class Worker:
 
     def _work(self) -> None:
         while not self._is_closing and (first := self._pieces.get()) is not None:
-            pieces: list[_Piece] = []
-            results: list[Any] = []
-            try:
-                with self._transaction():
-                    for piece in self._waiting(first):
-                        pieces.append(piece)
-                        results.append(piece.work())
-            except Exception:  # whose piece it is has to deal with it
-                for piece in pieces or [first]:
-                    self._alone(piece)
+            if self._transaction is None:
+                _alone(first, nullcontext)
             else:
-                for piece, result in zip(pieces, results, strict=True):
-                    piece.end(result, None)
+                self._together(first, self._transaction)
+
+    def _together(self, first: "_Piece", transaction: _Transaction) -> None:
+        """Do a piece and what waits in one transaction."""
+        pieces: list[_Piece] = []
+        results: list[Any] = []
+        try:
+            with transaction():
+                for piece in self._waiting(first):
+                    pieces.append(piece)
+                    results.append(piece.work())
+        except Exception:  # whose piece it is has to deal with it
+            for piece in pieces or [first]:
+                _alone(piece, transaction)
+        else:
+            for piece, result in zip(pieces, results, strict=True):
+                piece.end(result, None)
 
     def _waiting(self, first: "_Piece") -> Iterator["_Piece"]:
         """This piece and all that wait, but not for long: who is done waits for the last one."""
@@ -73,16 +80,6 @@ class Worker:
             except queue.Empty:
                 return
         self._is_closing = True
-
-    def _alone(self, piece: "_Piece") -> None:
-        """Do one piece in a transaction of its own."""
-        try:
-            with self._transaction():
-                result = piece.work()
-        except Exception as error:  # for whoever waits for it
-            piece.end(None, error)
-        else:
-            piece.end(result, None)
 
 
 class _Piece:
@@ -108,3 +105,14 @@ class _Piece:
                 self.future.set_result(result)
             else:
                 self.future.set_exception(error)
+
+
+def _alone(piece: _Piece, transaction: _Transaction) -> None:
+    """Do one piece in a transaction of its own."""
+    try:
+        with transaction():
+            result = piece.work()
+    except Exception as error:  # for whoever waits for it
+        piece.end(None, error)
+    else:
+        piece.end(result, None)

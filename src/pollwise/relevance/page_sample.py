@@ -21,7 +21,8 @@ _DEVIATIONS = 2.5
 class PageSample:
     """The packed terms of up to 4,096 pages: those whose content has the lowest hashes.
 
-    So every page has the same chance, in whatever order they come.
+    So every page has the same chance, in whatever order they come; but for those without a word,
+    which tell nothing and have one hash: they would take all places.
     """
 
     def __init__(self) -> None:
@@ -29,6 +30,8 @@ class PageSample:
 
     def offer(self, host: str, page: ParsedText, counts: NDArray[np.float64]) -> None:
         """Take the page in if its hash is low enough; `counts` are those of its terms."""
+        if not len(page.blocks):
+            return
         key = int(np.bitwise_xor.reduce(page.blocks, initial=0))
         if len(self._heap) < _PAGES:
             heapq.heappush(self._heap, (-key, host, pack_terms(page.hashes, counts)))
@@ -56,7 +59,10 @@ class PageSample:
         data = state["sample_terms"].tobytes()
         parts = [data[a:b] for a, b in zip([0, *ends], ends, strict=False)]
         keys = (-state["sample_keys"].astype(np.int64)).tolist()
-        self._heap = list(zip(keys, hosts, parts, strict=False))
+        rows = zip(keys, hosts, parts, strict=False)
+        # Earlier versions took pages without a word, whose key is 0.
+        self._heap = [row for row in rows if row[0] != 0]
+        heapq.heapify(self._heap)
 
 
 def floor(cosines: NDArray[np.float64]) -> float:

@@ -16,9 +16,11 @@ from itertools import pairwise
 __all__ = ["MAX_TERMS", "STOP_WORDS", "term_counts", "terms"]
 
 MAX_TERMS = 2000
-"""The distinct terms that one text may have; of more, the most frequent stay."""
+"""The distinct terms that one text may have."""
 
 _LONGEST_WORD = 40
+"""Longer ones are passed over before they are looked up: one may be as long as its page, and what
+is remembered of them would fill the memory."""
 
 _STOP_TEXT = """
     about above after again all also although always am among an and another any are as at be
@@ -61,14 +63,15 @@ def terms(text: str) -> list[str]:
     >>> terms("The statistics of 42 marine biologists: naïve Bayes, 海洋生物")
     ['statist', 'marin', 'biolog', 'naïv', 'bay', '海洋', '洋生', '生物']
     """
-    return [term for term in map(_term, _words(text)) if term]
+    words = _words(text)
+    return [term for word in words if len(word) <= _LONGEST_WORD and (term := _term(word))]
 
 
 def term_counts(text: str) -> dict[str, int]:
-    """How often each term stands in a text; at most `MAX_TERMS` of them."""
+    """How often each term stands in a text; at most `MAX_TERMS` of them, the most frequent."""
     counts: Counter[str] = Counter()
     for word, count in Counter(_words(text)).items():
-        if term := _term(word):
+        if len(word) <= _LONGEST_WORD and (term := _term(word)):
             counts[term] += count
     return dict(counts.most_common(MAX_TERMS) if len(counts) > MAX_TERMS else counts)
 
@@ -91,8 +94,8 @@ def _pairs(word: str) -> Iterable[str]:
 
 @lru_cache(maxsize=2**17)
 def _term(word: str) -> str:
-    """The term of a word in lower case; the empty string where it has none."""
-    if word in STOP_WORDS or len(word) > _LONGEST_WORD or len(word) < 2:
+    """The term of a word in lower case, not of a long one; the empty string where it has none."""
+    if word in STOP_WORDS or len(word) < 2:
         return ""
     # Imported here, because it loads the stemmers of all languages, and few runs stem any word.
     from snowballstemmer.english_stemmer import EnglishStemmer

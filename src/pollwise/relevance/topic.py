@@ -75,9 +75,10 @@ def load_judge(name: str) -> Judge:
         judge = importlib.import_module(module_name)
         for part in path.split("."):
             judge = getattr(judge, part)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # what a module may raise that is imported: anything
+        why = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
         raise InputError(
-            f"topic: {name!r} cannot be loaded ({error}); is the module installed, or in the"
+            f"topic: {name!r} cannot be loaded ({why}); is the module installed, or in the"
             " directory that PYTHONPATH names?"
         ) from error
     if not callable(judge):

@@ -231,7 +231,8 @@ class TopicFilter:
         cosines = np.array([self._cosine_of_packed(*row) for row in self._sample.pages()])
         known = len(cosines) / (len(cosines) + _GUESS_PAGES)
         best = sorted([*cosines.tolist(), *map(self._cosine_of_best, near)])
-        top = max(known * best[-_TOP_RANK:][0] + (1 - known) * _GUESSED_TOP, _LOWEST_TOP)
+        high = best[-_TOP_RANK:][0] if best else 0.0
+        top = max(known * high + (1 - known) * _GUESSED_TOP, _LOWEST_TOP)
         # What lies above the top says nothing of the gap.
         gap = floor(np.minimum(cosines, top))
         self._floor = max(known * gap + (1 - known) * _GUESSED_FLOOR, _LOWEST_FLOOR)

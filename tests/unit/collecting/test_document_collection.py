@@ -148,6 +148,63 @@ def test_a_declared_canonical_page_that_is_collected_is_the_original():
     )
 
 
+HERE = Page(0, f"http://www.{HOST}/a", f"www.{HOST}")
+THERE = Page(1, f"http://m.{HOST}/a", f"m.{HOST}")
+
+
+def declaring(other, subject="whales"):
+    return f'<link rel=canonical href="{other.url}">' + article(subject)
+
+
+def original_of(some, page, html):
+    return some.take_in(page, *fetched(html, page)).discovered.collected.duplicate_of
+
+
+def test_of_pages_that_declare_each_other_one_is_the_original():
+    some = collection(records=[record(HERE), record(THERE)], next_page_id=2)
+    assert original_of(some, HERE, declaring(THERE)) is None
+    assert original_of(some, THERE, declaring(HERE)) == HERE.id
+    assert original_of(some, HERE, declaring(THERE, "other whales")) is None
+    assert original_of(some, THERE, declaring(HERE, "other whales")) == HERE.id
+
+
+def test_a_page_that_moved_is_not_the_original_of_where_it_is_now():
+    some = collection(records=[record(HERE), record(THERE)], next_page_id=2)
+    assert original_of(some, HERE, article("whales")) is None
+    report = some.take_in(HERE, moved(HERE, THERE.url), None)
+    assert report.discovered.collected.duplicate_of == THERE.id
+    assert original_of(some, THERE, declaring(HERE)) is None
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_copy_loses_its_original_when_that_is_gone(is_restarted):
+    some = collection(records=[record(HERE), record(THERE)], next_page_id=2)
+    assert original_of(some, HERE, article("whales")) is None
+    assert original_of(some, THERE, article("whales")) == HERE.id
+    assert not any(map(some.has_lost_original, range(3)))
+    some.take_in(HERE, gone(HERE), None)
+    if is_restarted:
+        held = {"memory": fetched(article("whales"))[0].result.memory, "relevance": 0.9}
+        records = [record(HERE, **held, gone=True), record(THERE, **held, duplicate_of=HERE.id)]
+        some = collection(records=records, next_page_id=2)
+    assert [*map(some.has_lost_original, range(3))] == [False, True, False]
+    assert original_of(some, THERE, article("whales")) is None
+    assert not some.has_lost_original(THERE.id)
+
+
+def test_a_page_that_is_gone_or_led_away_is_no_original():
+    for end in (gone(HERE), moved(HERE, f"http://{HOST}/no.zip")):
+        some = collection(records=[record(HERE), record(THERE)], next_page_id=2)
+        assert original_of(some, HERE, article("whales")) is None
+        some.take_in(HERE, end, None)
+        assert original_of(some, THERE, declaring(HERE)) is None
+    held = {"memory": fetched(article("whales"))[0].result.memory, "relevance": 0.9}
+    for there in (True, False):
+        here = record(HERE, **held, gone=not there)
+        some = collection(records=[here, record(THERE)], next_page_id=2)
+        assert original_of(some, THERE, declaring(HERE, "dogs")) == (HERE.id if there else None)
+
+
 @pytest.mark.parametrize(
     ("html", "header"),
     [
@@ -266,6 +323,10 @@ def test_a_judge_is_asked_and_its_pages_are_not_scored_anew(tmp_path, monkeypatc
     assert report.discovered.rescored == {}
 
 
+def gone(page):
+    return PollReport(PollResult(Observation(page.id, 9.0, Outcome.GONE), PageMemory()))
+
+
 def moved(page, target):
     observation = Observation(page.id, 9.0, Outcome.UNCHANGED)
     return PollReport(PollResult(observation, PageMemory()), redirected_to=target)
@@ -318,7 +379,10 @@ def test_scores_of_the_last_run_are_brought_up_to_date():
 
 def test_nothing_is_a_copy_of_a_page_that_was_gone_before_a_restart():
     before = collection().take_in(START, *fetched(article("whales")))
-    gone = record(START, memory=before.result.memory, relevance=0.9, outcome=Outcome.GONE)
+    # It is gone, though the latest poll failed.
+    gone = record(
+        START, memory=before.result.memory, relevance=0.9, outcome=Outcome.FAILED, gone=True
+    )
     after = collection(records=[gone], stored=[(0, before.discovered.collected.terms)])
     copy = Page(1, f"http://{HOST}/copy", HOST)
     report = after.take_in(copy, *fetched(article("whales"), copy))

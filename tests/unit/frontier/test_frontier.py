@@ -292,6 +292,14 @@ def test_new_and_known_ones_take_turns(crawl):
     assert crawl.get() == [url(0), url(10), url(1), url(11), url(2), url(12)]
 
 
+def test_known_ones_that_are_due_are_not_forgotten_for_new_ones(crawl):
+    crawl.put(*(discovered(url(number)) for number in range(3)))
+    crawl.put(*(known(url(number), int(crawl.now) - 1) for number in (10, 11)))
+    assert crawl.get(urls=3) == [url(0), url(10), url(1)]
+    crawl.now += 1
+    assert crawl.get() == [url(11), url(2)]
+
+
 # --------------------------------------------------------------------------------- known, by index
 
 

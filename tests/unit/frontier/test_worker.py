@@ -93,3 +93,22 @@ async def test_closing_finishes_what_waits(transactions):
     await asyncio.sleep(0)
     await asyncio.to_thread(worker.close)
     assert await asyncio.gather(*waiting) == list(range(100))
+
+
+async def test_without_transactions_nothing_is_done_twice():
+    """What goes on where it was, such as a long list, would leave out a part, or hide an error."""
+
+    def broken():
+        yield from range(3)
+        raise StoreDiskError("cannot be read")
+
+    numbers, worker = broken(), Worker("test")
+    event, first = await held(worker)
+    steps = [asyncio.ensure_future(worker.do(lambda: next(numbers, None))) for _ in range(4)]
+    await asyncio.sleep(0)
+    event.set()
+    *read, error = await asyncio.gather(*steps, return_exceptions=True)
+    assert read == [0, 1, 2]
+    assert isinstance(error, StoreDiskError)
+    await first
+    worker.close()

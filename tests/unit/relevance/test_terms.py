@@ -1,3 +1,5 @@
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,3 +44,15 @@ def test_at_most_so_many_terms_and_the_frequent_ones_stay():
     counts = term_counts(" ".join(words) + " whale" * 3)
     assert len(counts) == MAX_TERMS
     assert counts["whale"] == 3
+
+
+def test_words_as_long_as_a_page_are_not_kept_in_memory():
+    terms("whale")
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            assert terms(chr(97 + number) * 100_000) == []
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 200_000

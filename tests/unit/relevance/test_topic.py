@@ -57,12 +57,21 @@ def test_a_judge_answers_for_texts():
         ("judges_of_tests:", "write MODULE:FUNCTION"),
         ("no_such_module_of_judges:f", "cannot be loaded"),
         ("judges_of_tests:dolphins", "cannot be loaded"),
+        (".judges_of_tests:whales", "cannot be loaded"),
         ("judges_of_tests:number", "is no callable"),
     ],
 )
 def test_a_judge_that_cannot_be_loaded(name, message):
     with pytest.raises(InputError, match=message):
         topic(judge=name)
+
+
+@pytest.mark.parametrize(("code", "why"), [("def f(:", "SyntaxError"), ("1 / 0", "ZeroDivision")])
+def test_a_judge_whose_module_is_broken(tmp_path, monkeypatch, code, why):
+    (tmp_path / "broken_judges.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match=f"cannot be loaded .{why}"):
+        topic(judge="broken_judges:f")
 
 
 @pytest.mark.usefixtures("judges")

@@ -1,10 +1,10 @@
 """What a fetch led to: the relevance per fetch of the best part of its discovery tree.
 
 A page that brings links is an arm that brings arms. Its Gittins index is the highest relevance per
-fetch that a part of its subtree, beginning with itself, can have (W. A. Horn, Operations Research
-20, 1972; J. B. Sidney, Operations Research 23, 1975). Learned from past fetches, it makes gates
-worth fetching that are not relevant themselves; J. Rennie, A. McCallum (ICML 1999) learn a
-discounted return for the same purpose.
+fetch that a part of its subtree, beginning with itself, can have (W. A. Horn, SIAM Journal on
+Applied Mathematics 23, 1972; J. B. Sidney, Operations Research 23, 1975). Learned from past
+fetches, it makes gates worth fetching that are not relevant themselves; J. Rennie, A. McCallum
+(ICML 1999) learn a discounted return for the same purpose.
 """
 
 import numpy as np

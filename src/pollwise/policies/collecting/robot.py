@@ -176,12 +176,9 @@ class Robot:
         best = self._fringe.best()
         while self._retries:
             value, page_id = -self._retries[0][0], self._retries[0][1]
-            if self._failed.get(page_id, (0.0, math.nan))[1] == value and self._is_free(page_id):
-                until = self._blocked.get(self._pages[page_id].scope)
-                if until is None:
-                    return (page_id, value) if best is None or value > best[1] else best
-                self._until[page_id] = until
-                heapq.heappush(self._deferred, (until, page_id, ""))
+            is_present = self._failed.get(page_id, (0.0, math.nan))[1] == value
+            if is_present and self._may_be_taken(page_id):
+                return (page_id, value) if best is None or value > best[1] else best
             heapq.heappop(self._retries)
         return best
 
@@ -191,9 +188,20 @@ class Robot:
             return -1
         while self._polled:
             polled_at, page_id = heapq.heappop(self._polled)
-            if self._polled_at.get(page_id) == polled_at and self._is_free(page_id):
+            if self._polled_at.get(page_id) == polled_at and self._may_be_taken(page_id):
                 return page_id
         return -1
+
+    def _may_be_taken(self, page_id: int) -> bool:
+        """Whether a page is free; one whose scope is blocked waits until that is over."""
+        if not self._is_free(page_id):
+            return False
+        until = self._blocked.get(self._pages[page_id].scope)
+        if until is None:
+            return True
+        self._until[page_id] = until
+        heapq.heappush(self._deferred, (until, page_id, ""))
+        return False
 
     def _is_free(self, page_id: int) -> bool:
         return page_id not in self._leased and page_id not in self._until

@@ -323,7 +323,9 @@ class RobotQ(FrontierPolicy):
         for page_id in page_ids:
             for state in (page_id, _retrieved(page_id)):
                 self._q.pop(state, None)
-                self._prioritise(state)
+                self._settled_at.pop(state, None)
+                self._followed.discard(state)
+                self._frontier.prioritise(state, 0.0)
 
     def begin_traversal(self) -> None:
         """Forget which pages were requested; the Q-values stay."""

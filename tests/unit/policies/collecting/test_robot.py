@@ -173,6 +173,20 @@ def test_fetched_pages_come_after_the_fringe_oldest_first():
     assert controller.select(3.0, 5).page_ids.tolist() == [1, 2, 0]
 
 
+def test_fetched_pages_of_a_busy_host_wait_too():
+    controller = still()
+    hosts = ["a.example", "a.example", "b.example"]
+    controller.add([Page(n, f"http://{host}/{n}", host) for n, host in enumerate(hosts)])
+    controller.select(1.0, 3)
+    for page_id in range(3):
+        fetch(controller, page_id, 2.0 + page_id, 0.0)
+    assert controller.select(5.0, 1).page_ids.tolist() == [0]
+    controller.defer([0], 9.0)
+    assert controller.select(6.0, 3).page_ids.tolist() == [2]
+    assert controller.select(8.0, 3).page_ids.tolist() == []
+    assert sorted(controller.select(9.0, 3).page_ids.tolist()) == [0, 1]
+
+
 def test_fed_before_the_first_selection_it_knows_the_same():
     """The order of feeding is that of the first fetches; the state may come before it or after."""
     crawled, restarted = robot(), robot()
