@@ -146,7 +146,11 @@ def collect(
             {name: value for name, value in told.items() if value is not None},
             db,
             make_display=lambda settings: CollectDisplay(
-                subject=settings.subject, budget=settings.budget, db=db, log=form
+                subject=settings.subject,
+                budget=settings.budget,
+                db=db,
+                seeds=seed or (),
+                log=form,
             ),
             say=say,
         )
