@@ -105,3 +105,11 @@ async def test_pages_that_nobody_polled_are_not_said_to_answer(tmp_path):
     note(db, 0, Outcome.CHANGED)
     async with asking(db) as words:
         assert "Pages 1 all answer" in await words("/")
+
+
+async def test_a_page_without_versions_has_no_empty_table_of_them(db):
+    async with asking(db) as words:
+        assert "What differs Two versions are needed to compare: none is kept. What is" in (
+            await words("/pages/4")
+        )
+        assert "1 version kept" in await words("/pages/3")
