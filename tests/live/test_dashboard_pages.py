@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from pollwise.dashboard.pages import login_page
 from pollwise.errors import InputError
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
@@ -145,3 +146,13 @@ async def test_settings_that_somebody_else_changed_are_shown(watch):
         await view.click("button.main")
         assert "expected times of the day" in await view.inner_text("#settings-quiet-error")
         assert await view.input_value("#settings-budget") == "9/hour"
+
+
+async def test_the_button_below_the_token_does_not_touch_it(watch):
+    async with browsing(watch, width=390) as view:
+        await ready(view, "/pages")
+        for complaint in ("", "That is not the token."):
+            await view.set_content(bytes(login_page("/", complaint).body).decode())
+            field = await view.get_by_label("Token").bounding_box()
+            button = await view.get_by_role("button", name="Go on").bounding_box()
+            assert button["y"] >= field["y"] + field["height"] + 8

@@ -146,7 +146,11 @@ def collect(
             {name: value for name, value in told.items() if value is not None},
             db,
             make_display=lambda settings: CollectDisplay(
-                subject=settings.subject, budget=settings.budget, db=db, log=form
+                subject=settings.subject,
+                budget=settings.budget,
+                db=db,
+                seeds=seed or (),
+                log=form,
             ),
             say=say,
         )
@@ -231,8 +235,11 @@ def export(
         export = partial(export_into, file=sys.stdout.buffer, format_name=format_name)
     count = export(db, now=time.time(), min_relevance=min_relevance, bodies=bodies)
     sys.stdout.flush()
-    left_out = count_left_out(db, path, format_name) if min_relevance is None else 0
-    more = f"; left out, as there is no copy yet: {left_out:,d}" if left_out else ""
+    without_copy, no_feeds = (
+        count_left_out(db, path, format_name) if min_relevance is None else (0, 0)
+    )
+    more = f"; left out, as there is no copy yet: {without_copy:,d}" if without_copy else ""
+    more += f"; left out, as they are no feeds: {no_feeds:,d}" if no_feeds else ""
     where = "" if file == _STDOUT else f" to {path}"
     stderr().print(f"pages written{where}: {count:,d}{more}", soft_wrap=True)
 

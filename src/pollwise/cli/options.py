@@ -161,6 +161,24 @@ CookieFileOption = Annotated[
         help="Cookies as browsers export them (Netscape format); its path is stored. '': none.",
     ),
 ]
+CheckedHeaderFileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--header-file",
+        rich_help_panel="Fetching",
+        metavar="FILE",
+        help="A file with HOST: NAME: VALUE a line, for secrets.",
+    ),
+]
+CheckedCookieFileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cookie-file",
+        rich_help_panel="Fetching",
+        metavar="FILE",
+        help="Cookies as browsers export them (Netscape format).",
+    ),
+]
 NetrcOption = Annotated[
     bool | None,
     typer.Option(

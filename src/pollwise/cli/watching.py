@@ -12,6 +12,8 @@ from pollwise.cli.notices import targets_told
 from pollwise.cli.options import (
     DB,
     AllowPrivateOption,
+    CheckedCookieFileOption,
+    CheckedHeaderFileOption,
     CookieFileOption,
     CrawlDelayOption,
     Db,
@@ -365,8 +367,8 @@ def check(
     ] = None,
     render: RenderOption = None,
     allow_private: AllowPrivateOption = None,
-    header_file: HeaderFileOption = None,
-    cookie_file: CookieFileOption = None,
+    header_file: CheckedHeaderFileOption = None,
+    cookie_file: CheckedCookieFileOption = None,
     netrc: NetrcOption = None,
     as_json: Json = False,
 ) -> None:

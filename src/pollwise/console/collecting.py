@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -18,6 +18,7 @@ from pollwise.insight.capacity import taken_words
 from pollwise.live.loop import Progress, Watched
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.store.place import Place
+from pollwise.web.crawl_urls import crawl_url
 
 if TYPE_CHECKING:
     from pollwise.live.collection_standing import Standing
@@ -31,21 +32,35 @@ _LATELY = 300.0
 _LINKS = 3
 _NAMED = 3
 """How many hosts are named that gave no page."""
+_MOST_SEEDS = 10
+"""How many seeds get a line each if they cannot be had."""
 _MARGIN = 2
 _LONG = 100_000
 """Numbers from here on are told in thousands, so that the line of counts fits a terminal."""
 
 
 class CollectDisplay(RunDisplay):
-    """The relevant documents that are found, a line each, and how the collection stands."""
+    """The relevant documents that are found, a line each, and how the collection stands.
+
+    Of `seeds`, URLs that were named for this run, the first that cannot be had get a line, too.
+    """
 
     def __init__(
-        self, *, subject: str, budget: str, db: Place, log: LogFormat = LogFormat.text
+        self,
+        *,
+        subject: str,
+        budget: str,
+        db: Place,
+        seeds: Collection[str] = (),
+        log: LogFormat = LogFormat.text,
     ) -> None:
         self._troubles = set[int]()
         """The ids of the pages that failed, or were gone, at their latest poll."""
         self._tells_trouble = True
         """Whether the next trouble gets a line: the first one, if it comes before any document."""
+        self._seeds = {crawl_url(seed) for seed in seeds}
+        """Those of which no trouble was told."""
+        self._seeds_told = 0
         self._standing: Standing | None = None
         self._allowed = parse_budget(budget).total(0)
         self._made_at = time.monotonic()
@@ -72,7 +87,7 @@ class CollectDisplay(RunDisplay):
                 self._troubles.discard(page.id)
             else:
                 self._troubles.add(page.id)
-                if page.seen_at is None and self._tells_trouble:
+                if page.seen_at is None and (self._is_to_be_told(page.url) or self._tells_trouble):
                     self._tells_trouble = False
                     self._tell(polled_at, trouble, page.url, level="warning")
             collected = None if report.discovered is None else report.discovered.collected
@@ -90,6 +105,14 @@ class CollectDisplay(RunDisplay):
             if (own := watched.get(link.page_id)) is not None
         ]
         self._tell_at_times()
+
+    def _is_to_be_told(self, url: str) -> bool:
+        """Whether this is a seed whose trouble is to be told, which is noted as told."""
+        if url not in self._seeds or self._seeds_told >= _MOST_SEEDS:
+            return False
+        self._seeds.discard(url)
+        self._seeds_told += 1
+        return True
 
     def rejected(self, reasons: Mapping[Rejected, int]) -> None:
         """See `CollectingDisplay.rejected`."""

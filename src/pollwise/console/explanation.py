@@ -122,12 +122,17 @@ def _print_watched(page: Explanation) -> None:
 
 def _next_poll(page: Explanation) -> str:
     """When a poll may be made; one that nothing but the budget holds back is not foretold."""
+    return "due now" if _is_due(page) else moment(page.next_poll_at)
+
+
+def _is_due(page: Explanation) -> bool:
+    """Whether nothing but the budget holds the page back, neither its index nor a rest."""
     waits_for = page.rests_until if page.due_at is None else page.due_at
     holds = (page.earliest_poll_at, page.host_free_at, page.quiet_until)
     is_held_back = any(until is not None for until in holds)
     if is_held_back or waits_for is None or page.next_poll_at is None:
-        return moment(page.next_poll_at)
-    return "due now" if waits_for < page.next_poll_at else moment(page.next_poll_at)
+        return False
+    return waits_for < page.next_poll_at
 
 
 def _price(page: Explanation) -> str:
@@ -176,6 +181,8 @@ def reason_told(
         return f"these are quiet hours: no poll begins until {at(page.quiet_until)}"
     if page.failures or page.outcome is Outcome.GONE:
         why = "its polls fail" if page.failures else "its server says it is gone"
+        if _is_due(page):
+            return f"{why}: it has rested, and is polled as soon as the budget allows"
         rests_until, free_at = page.rests_until, page.host_free_at
         if rests_until is not None and free_at is not None and free_at > rests_until:
             return f"{why}, and its host is left alone until {at(free_at)}"

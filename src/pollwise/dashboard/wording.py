@@ -183,10 +183,10 @@ def of_price(index: float | None, price: float | None) -> str:
 
 
 def outcome(found: Outcome | None, *, reverted: bool = False, first_copy: bool = False) -> str:
-    """What a poll came to."""
+    """What a poll came to; what found no version, or none that is new, is no `first_copy`."""
     if found is None:
         return "not polled yet"
-    if first_copy:
+    if first_copy and found is Outcome.CHANGED:
         return "first copy"
     return "changed back" if reverted else found.name.lower()
 

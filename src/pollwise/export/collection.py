@@ -83,12 +83,13 @@ def export_into(
         return write(file, store, min_relevance)
 
 
-def count_left_out(db: Place, path: Path, format_name: str | None = None) -> int:
-    """How many pages such an export leaves out because there is no copy of them yet."""
+def count_left_out(db: Place, path: Path, format_name: str | None = None) -> tuple[int, int]:
+    """How many pages such an export leaves out: without a copy yet, and no feeds, for OPML."""
     with Store.open_readonly(db) as store:
         if (format_name or _format_of(path)) != "opml":
-            return store.count_without_copy()
-        return sum(one.first_seen_at is None and one.source != FEED for one in store.pages())
+            return store.count_without_copy(), 0
+        others = [one.first_seen_at is None for one in store.pages() if one.source != FEED]
+        return sum(others), len(others) - sum(others)
 
 
 def _writer(name: str, now: float, *, bodies: bool) -> _Writer:

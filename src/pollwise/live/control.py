@@ -298,8 +298,8 @@ def require_watch(store: StoreReader) -> None:
     if is_collection(store):
         db = store.path
         raise InputError(
-            f"{db} holds a collection: `pollwise collect {db_option(db)}` goes on with it;"
-            " watch pages with another file"
+            f"{db} holds a collection: `pollwise collect {db_option(db)}` goes on with it, and"
+            " takes its settings, such as --budget; watch pages with another file"
         )
 
 

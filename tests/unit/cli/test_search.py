@@ -108,6 +108,8 @@ def test_an_export(run: Run, tmp_path: Path) -> None:
     assert run("add", "https://new.example/", "--db", "new.db").status == 0
     left_out = "pages written to new.opml: 0; left out, as there is no copy yet: 1\n"
     assert run("export", "new.opml", "--db", "new.db") == (0, "", left_out)
+    told = "pages written to x.opml: 0; left out, as they are no feeds: 2\n"
+    assert run("export", "x.opml") == (0, "", told)
     assert run("export", "y", "--format", "parquet").status == 0
     assert (tmp_path / "y").read_bytes().startswith(b"PAR1")
 

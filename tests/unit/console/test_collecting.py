@@ -65,6 +65,17 @@ def test_of_hosts_that_give_no_page_there_is_one_line_and_then_a_count(capsys):
     assert picture(display)[-1].strip() == told
 
 
+def test_seeds_that_cannot_be_had_are_told_once_each_up_to_ten(capsys):
+    """Beside the first trouble none was told, so one of several seeds could fail in silence."""
+    seen = {n: Watched(Page(n, f"http://h.example/{n}"), PageMemory()) for n in range(20)}
+    seeds = [f"HTTP://h.example/{n}#top" for n in range(2, 15)]
+    with CollectDisplay(subject="w", budget="1/second", db=Path("p.db"), seeds=seeds) as display:
+        for n in (0, 1, 2, 2, *range(3, 20)):
+            display.show(Progress((), (failed(n),)), seen, STANDING)
+    told = re.findall(r"no route\)?  http://h.example/(\d+)", capsys.readouterr().err)
+    assert told == ["0", *map(str, range(2, 12))]
+
+
 def picture(display: CollectDisplay) -> list[str]:
     console = Console(width=80, file=io.StringIO())
     display._console = console

@@ -173,6 +173,10 @@ def test_the_price_of_a_host_that_cannot_keep_up(shown):
 def test_a_failing_page_waits_for_its_host_if_that_takes_longer_than_its_rest(shown):
     failing = replace(AFTER_MANY, failures=2, outcome=Outcome.FAILED, rests_until=86_400.0)
     assert "its polls fail: it rests until 1970-01-02 00:00:00, ever longer" in shown(failing)
+    rested = replace(failing, due_at=None, next_poll_at=86_401.0)
+    assert "its polls fail: it has rested, and is polled as soon as the budget allows" in shown(
+        rested
+    )
     waiting = replace(failing, host_free_at=172_800.0)
     assert "its polls fail, and its host is left alone until 1970-01-03 00:00:00" in shown(waiting)
     gone = replace(waiting, failures=0, outcome=Outcome.GONE)

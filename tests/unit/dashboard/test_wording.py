@@ -101,6 +101,7 @@ def test_figures_have_no_powers_of_ten(told):
 def test_outcomes_are_told_as_people_know_them():
     assert outcome(None) == "not polled yet"
     assert outcome(Outcome.CHANGED, first_copy=True) == "first copy"
+    assert outcome(Outcome.UNCHANGED, first_copy=True) == "unchanged"
     assert outcome(Outcome.CHANGED, reverted=True) == "changed back"
     assert outcome(Outcome.FAILED) == "failed"
 

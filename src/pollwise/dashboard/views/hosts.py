@@ -33,7 +33,6 @@ def hosts_routes(answers: Answers) -> list[Route]:
             rows=rows,
             columns=list(HostColumn),
             is_watch=snapshot.known is not None,
-            as_of=snapshot.read_at,
             now=time.time(),
         )
 

@@ -1,6 +1,7 @@
 """The pages: found, sorted, added, and what can be done to some of them at once."""
 
 import math
+import time
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
@@ -121,7 +122,7 @@ async def _shown(
         columns=list(Column),
         sorted_by=_SORTED_BY,
         is_collection=isinstance(snapshot.settings, CollectSettings),
-        as_of=snapshot.read_at,
+        now=time.time(),
         add=add,
         change=change,
     )

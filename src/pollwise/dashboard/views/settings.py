@@ -38,7 +38,7 @@ _AT_A_RESTART = (
     ("politeness", "What shares a crawl delay", "--politeness"),
     ("host_limits", "Limits of hosts", "--host-limit"),
     ("timeout", "Longest wait for an answer, seconds", "--timeout"),
-    ("max_size", "Largest answer, MB", "--max-size"),
+    ("max_size", "Largest answer, MiB", "--max-size"),
     ("user_agent", "Who asks", "--user-agent"),
     ("proxy", "Proxy", "--proxy"),
     ("allow_private", "Redirects to private addresses", "--allow-private"),
@@ -46,6 +46,8 @@ _AT_A_RESTART = (
     ("public_url", "Public URL, for hubs", "--public-url"),
 )
 """Fields of settings, what they are, and the options that tell them."""
+_WITHOUT_DEFAULT = ("proxy", "listen", "public_url")
+"""Those of these fields that are nothing if they are not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +132,20 @@ def _fixed(settings: Settings) -> list[_FixedSetting]:
     """The settings that only a restart changes; those of a collection by options of `collect`."""
     is_option = isinstance(settings, CollectSettings)
     return [
-        _FixedSetting(what, _said(getattr(settings, name)), option if is_option else option[2:])
+        _FixedSetting(
+            what,
+            _said(getattr(settings, name)) or ("none" if name in _WITHOUT_DEFAULT else "default"),
+            option if is_option else option[2:],
+        )
         for name, what, option in _AT_A_RESTART
         if hasattr(settings, name)
     ]
 
 
 def _said(value: Any) -> str:
+    """What a field holds; empty: it was not told."""
     if value is None or value == "":
-        return "default"
+        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
