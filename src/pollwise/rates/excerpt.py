@@ -61,8 +61,8 @@ def _go_on(likelihood: Floats, last: int, step: int, count: int, least: Any) -> 
 @kernel(allocates=False)
 def likelihood_of(codes: Codes, first: int, likelihood: Floats) -> None:
     """Fill in the likelihood of each rate from an excerpt that begins with the rate `first`."""
-    begin = np.int64(first)
-    end = begin + _SIDE_BY_SIDE - 1
+    begin: Any = np.int64(first)
+    end: Any = begin + _SIDE_BY_SIDE - 1
     for j in range(_SIDE_BY_SIDE):
         likelihood[begin + j] = number_of(codes[j])
     slowest, fastest = number_of(codes[_SIDE_BY_SIDE]), number_of(codes[_SIDE_BY_SIDE + 1])
