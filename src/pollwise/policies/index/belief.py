@@ -32,7 +32,7 @@ from pollwise.policies.index.state import (
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, normalise, time_step, total_of
 from pollwise.rates.packed import number_of
 
-__all__ = ["burst_model", "form_belief", "judge_bursts", "refresh_belief"]
+__all__ = ["form_belief", "judge_bursts", "refresh_belief", "refresh_models"]
 
 _COMMON_SPELLS = 2.0
 """Pseudo-spells of all pages that those of a page are added to."""
@@ -64,14 +64,6 @@ def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
     normalise(weights)
 
 
-@kernel
-def burst_model(state: IndexState, page: int) -> Floats:
-    """The probability of each rate of the present spell, as of the copy at hand."""
-    weights = np.empty(RATE_COUNT, np.float32)
-    _weigh_spells(state, page, weights)
-    return weights
-
-
 @kernel(allocates=False)
 def judge_bursts(state: IndexState, page: int, better: float) -> None:
     """Learn from a poll, which bursts predicted better by this logarithm of a ratio."""
@@ -85,14 +77,14 @@ def judge_bursts(state: IndexState, page: int, better: float) -> None:
 
 @kernel(allocates=False)
 def _believe(state: IndexState, page: int) -> None:
-    """Work out the belief of a page that has a copy."""
+    """Work out both models of a page that has a copy, and the belief."""
     common = state.shared[0]
-    weigh_rates(state, page, common.belief)
+    weigh_rates(state, page, common.steady)
     _weigh_spells(state, page, common.bursts)
     share = np.float32(burst_share(state, page))
     for j in range(RATE_COUNT):
-        common.belief[j] += share * (common.bursts[j] - common.belief[j])
-    common.believed = page
+        common.belief[j] = common.steady[j] + share * (common.bursts[j] - common.steady[j])
+    common.believed = common.modelled = page
 
 
 @kernel(allocates=False)
@@ -122,3 +114,11 @@ def refresh_belief(state: IndexState, page: int) -> None:
             look_at_site(state, page)
         else:
             refresh_surge(own, state.sites[own.site], common)
+
+
+@kernel(forceinline=True, allocates=False)
+def refresh_models(state: IndexState, page: int) -> None:
+    """The same as `refresh_belief`, with both models at hand."""
+    refresh_belief(state, page)
+    if state.shared[0].modelled != page:
+        _believe(state, page)

@@ -4,10 +4,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.belief import burst_model, form_belief, judge_bursts, refresh_belief
+from pollwise.policies.index.belief import form_belief, judge_bursts, refresh_models
 from pollwise.policies.index.clock import learn_clock, learn_tick, ticks_since_change
 from pollwise.policies.index.dates import (
     FOUND_LATE,
@@ -18,7 +17,7 @@ from pollwise.policies.index.dates import (
     note_first_date,
 )
 from pollwise.policies.index.page_index import by_clock, ticks_between
-from pollwise.policies.index.prior import count_pages, steady_model
+from pollwise.policies.index.prior import count_pages
 from pollwise.policies.index.sites import note_change, note_poll
 from pollwise.policies.index.state import (
     CHANGED_TABLE,
@@ -74,11 +73,13 @@ def operational_time(state: IndexState, page: int, now: float) -> float:
 
 
 @kernel(allocates=False)
-def _end_spell(
-    state: IndexState, page: int, bursts: NDArray[np.float32], lasted: float, seed: int
-) -> None:
-    """Count a spell that ended within `lasted` seconds after the copy was made."""
+def _end_spell(state: IndexState, page: int, lasted: float, seed: int) -> None:
+    """Count a spell that ended within `lasted` seconds after the copy was made.
+
+    The models at hand are those of the page; its spells are its own ones afterwards.
+    """
     own, common = state.pages[page], state.shared[0]
+    bursts = common.bursts
     ended = lattice_row(common.tables[CHANGED_TABLE], time_step(max(lasted, 1e-6)))
     for j in range(RATE_COUNT):
         bursts[j] *= ended[j]
@@ -162,16 +163,15 @@ def learn(state: IndexState, observation: Any) -> None:
     if first:
         _first_poll(state, page, polled_at, dated, last_changed_at)
     else:
-        refresh_belief(state, page)
+        refresh_models(state, page)
         elapsed = operational_time(state, page, polled_at)
         row = lattice_row(
             common.tables[CHANGED_TABLE if changed else UNCHANGED_TABLE], time_step(elapsed)
         )
         if changed and own.signal > 0.0:
             row = row + np.float32(own.signal) * (np.float32(1.0) - row)
-        steady, bursts = steady_model(state, page), burst_model(state, page)
-        better = max(mean_over(bursts, row), _LEAST_CHANCE)
-        better /= max(mean_over(steady, row), _LEAST_CHANCE)
+        better = max(mean_over(common.bursts, row), _LEAST_CHANCE)
+        better /= max(mean_over(common.steady, row), _LEAST_CHANCE)
         judge_bursts(state, page, math.log(better))
         # What a poll after a signal finds says nothing of how pages change by themselves, together
         # or by the clock.
@@ -185,7 +185,7 @@ def learn(state: IndexState, observation: Any) -> None:
             believed = dated and not is_doubted(own)
             spell = last_changed_at - own.seen_at if believed else elapsed
             if unasked:
-                _end_spell(state, page, bursts, spell, ~seed)
+                _end_spell(state, page, spell, ~seed)
             _learn_change(state, page, polled_at, elapsed, dated, last_changed_at)
             own.changes += 1.0
             own.young = 0

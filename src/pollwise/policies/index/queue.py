@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT, HELD, LEASED, tells
 from pollwise.policies.compiled import Kernels, register
-from pollwise.policies.index.belief import refresh_belief
+from pollwise.policies.index.belief import form_belief, refresh_belief
 from pollwise.policies.index.chance import note_outcome
 from pollwise.policies.index.first_copies import copy_can_wait
 from pollwise.policies.index.groups import count_page, have_moved, note_swept
@@ -81,6 +81,8 @@ _LONELY = 0.9
 _FAR_TOO_HIGH = 0.25
 """A winner without a rival whose bid is below this share of the price shows it to be too high."""
 _LONELY_MEMORY = 4.0
+_MOST_ENTERING = 64
+"""So many pages may come to the pool in a decision, so that none takes long where all are due."""
 _PRICE_MOVE = 1.1
 _QUICK_SWEEP = 16
 _ALERTED = 16
@@ -197,14 +199,18 @@ def _shrink_pool(state: IndexState, now: float) -> None:
 
 @kernel(allocates=False)
 def _fill_pool(state: IndexState, now: float) -> None:
-    """Let the pages whose time has come into the pool."""
+    """Let the pages whose time has come into the pool; if they are very many, some of them."""
     common = state.shared[0]
-    while heap_size(state.held) > 0 and first_time(state.held) <= now:
+    for _ in range(_MOST_ENTERING):
+        if heap_size(state.held) == 0 or first_time(state.held) > now:
+            break
         page = first_page(state.held)
         _leave(state, page)
         count_page(state.shared, state.pages[page].group, 0, 1)
         _wait(state, page)
-    while heap_size(state.calendar) > 0 and first_time(state.calendar) <= now:
+    for _ in range(_MOST_ENTERING):
+        if heap_size(state.calendar) == 0 or first_time(state.calendar) > now:
+            break
         page = first_page(state.calendar)
         _leave(state, page)
         enter_pool(state, page)
@@ -401,6 +407,8 @@ def copy_page(state: IndexState, page: int, time: float) -> None:
     own = state.pages[page]
     if own.where != ABSENT and not own.seen_at >= time:
         own.seen_at = time
+        if state.shared[0].learning:
+            form_belief(state, page)  # by the time of the copy
         forget_index(state, page)
         if own.where in (CALENDAR, NEW):
             _leave(state, page)

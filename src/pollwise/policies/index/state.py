@@ -214,8 +214,10 @@ INDEX_SHARED = np.dtype(
         ("likelihood", "f4", (RATE_COUNT,)),  # of the page polled last, while it learns
         ("likely", "f4", (RATE_COUNT,)),  # the likelihood of the page looked at or counted last
         ("own_spells", "f4", (SPELL_COUNT,)),  # those of a page
-        ("believed", "i8"),  # the page looked at last; the next two are of it
-        ("belief", "f4", (RATE_COUNT,)),  # the probability of each rate now
+        ("believed", "i8"),  # the page looked at last
+        ("belief", "f4", (RATE_COUNT,)),  # the probability of each of its rates now
+        ("modelled", "i8"),  # the page of which this was worked out last, from these two:
+        ("steady", "f4", (RATE_COUNT,)),
         ("bursts", "f4", (RATE_COUNT,)),
         ("counted", "f4", (RATE_COUNT,)),  # of the page counted last; the next three: meanwhile
         ("least", "f4", (RATE_COUNT,)),

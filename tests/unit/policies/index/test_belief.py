@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.policies.index.belief import burst_model, form_belief, judge_bursts
+from pollwise.policies.index.belief import form_belief, judge_bursts
 from pollwise.policies.index.prior import FIRST_BURST_ODDS, burst_share, steady_model
-from pollwise.policies.index.state import RATES_TOGETHER, SPELL_COUNT
+from pollwise.policies.index.state import RATES_TOGETHER, SPELL_COUNT, IndexState
 from pollwise.rates.lattice import RATES
 from pollwise.rates.packed import packed, unpacked
 from pollwise.types import Observation, Outcome, Page
@@ -41,6 +41,12 @@ def watch(times: list[np.ndarray], days: int) -> BayesianIndex:
     return policy
 
 
+def bursts_of(state: IndexState, page: int) -> np.ndarray:
+    """The probability of each rate of the present spell of a page."""
+    form_belief(state, page)
+    return state.shared["bursts"][0].copy()
+
+
 def test_the_belief_is_the_mixture_of_the_two_models():
     rng = np.random.default_rng(1)
     policy = watch([poisson_times(rng), bursty_times(rng)], 60)
@@ -51,7 +57,7 @@ def test_the_belief_is_the_mixture_of_the_two_models():
         share = 1 / (1 + math.exp(-odds))
         for page in (0, 1):
             form_belief(state, page)
-            expected = (1 - share) * steady_model(state, page) + share * burst_model(state, page)
+            expected = (1 - share) * steady_model(state, page) + share * bursts_of(state, page)
             belief = state.shared["belief"][0]
             assert belief == pytest.approx(expected, rel=1e-4, abs=1e-8)
             assert belief.sum() == pytest.approx(1.0, rel=1e-5)
@@ -70,13 +76,13 @@ def test_a_spell_has_a_rate_of_the_earlier_ones_as_far_as_it_has_lasted():
     factors = unpacked(own["spells"]) / together + 2 / common["spells"].sum()
     weights = common["spells"] * np.repeat(factors, RATES_TOGETHER)
     weights *= np.exp(-RATES * 20 * DAY)
-    assert burst_model(state, 0) == pytest.approx(weights / weights.sum(), rel=0.02, abs=1e-5)
+    assert bursts_of(state, 0) == pytest.approx(weights / weights.sum(), rel=0.02, abs=1e-5)
 
 
 def test_a_spell_that_ends_is_counted_for_the_rates_it_may_have_had():
     policy = BayesianIndex()
     policy.add([Page(0, seen_at=0.0)])
-    expected = burst_model(policy.state, 0) * -np.expm1(-RATES * 3 * DAY)
+    expected = bursts_of(policy.state, 0) * -np.expm1(-RATES * 3 * DAY)
     before = policy.state.shared["spells"][0].copy()
     policy.observe([Observation(0, 3 * DAY, Outcome.CHANGED)])
     spells = policy.state.shared["spells"][0] - before

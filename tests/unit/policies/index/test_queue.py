@@ -29,6 +29,7 @@ from pollwise.policies.index.whittle import Whittle
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.worlds.zipf import Zipf
 from pollwise.types import Observation, Outcome, Page
+from pollwise.units import DAY
 
 ROOM = 200
 RATES = dict(enumerate(np.geomspace(1e-5, 1.0, ROOM).tolist()))
@@ -312,6 +313,7 @@ from numba.core.runtime import rtsys
 
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.types import Observation, Outcome, Page
+from pollwise.units import DAY
 
 rng = np.random.default_rng(1)
 for objective in ("detection", "freshness", "delay", "age"):
@@ -340,3 +342,34 @@ def test_decisions_free_what_they_allocate():
         timeout=600,
     )
     assert run.stdout.splitlines() == ["True 0"] * 4, run.stderr
+
+
+def test_where_all_pages_are_due_a_decision_looks_at_some_of_them():
+    policy = BayesianIndex()
+    policy.add([Page(n, site="one", seen_at=0.0) for n in range(5_000)])
+    policy.select(10 * DAY, 1)  # which sets the price
+    for now in (20 * DAY, 20 * DAY + 1.0):
+        policy.state.calendar["time"][1:] = 0.0
+        waiting = int(policy.state.calendar["page"][0])
+        (page,) = policy.select(now, 1).page_ids.tolist()
+        policy.observe([Observation(page, now, Outcome.UNCHANGED)])
+        late = policy.state.calendar["time"][1 : policy.state.calendar["page"][0] + 1] > now
+        assert waiting > 4_000
+        assert late.sum() < 150
+
+
+def test_after_a_copy_the_changes_of_its_site_before_are_no_news():
+    policy = BayesianIndex()
+    policy.add([Page(n, site="one", seen_at=0.0) for n in range(3)])
+    for day in range(1, 30):
+        policy.observe([Observation(1, day * DAY, Outcome.CHANGED, day * DAY - 60)])
+        policy.observe([Observation(2, day * DAY, Outcome.CHANGED, day * DAY - 30)])
+        policy.observe([Observation(0, day * DAY, Outcome.CHANGED, day * DAY - 45)])
+    for page in (1, 2):
+        for hour in range(1, 6):
+            policy.observe([Observation(page, 29 * DAY + 3600 * hour, Outcome.CHANGED)])
+    policy.estimate(0, 29.5 * DAY)
+    assert policy.state.pages["overlap"][0] > 5
+    policy.copied([0], 29.5 * DAY)
+    assert policy.state.pages["overlap"][0] == 0
+    assert policy.state.pages["surge"][0] == 0
