@@ -5,14 +5,13 @@ in, commands come out (`pollwise.events`). It reads no clock, opens no socket an
 numbers, so the same events always give the same commands.
 """
 
-import json
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from pollwise.checks import require, require_object
 from pollwise.errors import InputError
@@ -33,24 +32,23 @@ from pollwise.events import (
     SavedUp,
     Signalled,
     Staffed,
-    Tick,
     Together,
     Updated,
     WakeAt,
 )
 from pollwise.policies.awaited import AwaitedPolicy, renew
-from pollwise.policies.base import Chooser, HostPriced, Pausing, Policy, Priced, Sharing, Signalling
-from pollwise.policies.collecting.request_controller import RequestController
+from pollwise.policies.base import HostPriced, Pausing, Policy, Priced, Signalling
+from pollwise.scheduler.abilities import is_chooser, is_collecting, is_sharing
 from pollwise.scheduler.back_offs import BackOffs
 from pollwise.scheduler.bounds import BoundedPages, Bounds
 from pollwise.scheduler.capacity import Shortfall, WantedPage, look_for_shortfall, shortfall_of
 from pollwise.scheduler.cell_rate import CellRate
-from pollwise.scheduler.event_checks import check_event, check_page
+from pollwise.scheduler.event_checks import check_event, check_fit, check_page
 from pollwise.scheduler.first_copies import FirstCopies
 from pollwise.scheduler.hosts import Hosts
 from pollwise.scheduler.overdue import OverduePages
 from pollwise.scheduler.politeness import Turn
-from pollwise.scheduler.saved_state import read_state
+from pollwise.scheduler.saved_state import read_state, state_text
 from pollwise.types import Budget, Observation, Outcome, Page
 from pollwise.units import HOUR, WEEK
 
@@ -244,7 +242,7 @@ class Scheduler:
         check_event(event)
         together = event.events if isinstance(event, Together) else (event,)
         for one in together:
-            self._require_fitting_policy(one)
+            check_fit(one, self.policy)
         if self._now == -math.inf:
             self.begin(event.now)
         self._now = now = max(self._now, event.now)
@@ -290,20 +288,15 @@ class Scheduler:
 
         Leases and pages are not part of it. Takes time in proportion to hosts and pages.
         """
-        next_at = self._cell_rate.next_at
-        now = self._now if math.isfinite(self._now) else self.saved_at
-        return json.dumps(
-            {
-                "rate": self.budget.rate,
-                "now": now if math.isfinite(now) else None,
-                "next_at": next_at if math.isfinite(next_at) else None,
-                "hosts": self._hosts.state(self._now),
-                "limits": self._hosts.limits_state(),
-                "answers_in": self._hosts.answers_state(),
-                "back_offs": self._back_offs.state(),
-                "group_prices": self._told_group_prices() or self._group_prices,
-                "host_prices": self._told_host_prices(),
-            }
+        return state_text(
+            rate=self.budget.rate,
+            saved_at=self._now if math.isfinite(self._now) else self.saved_at,
+            next_at=self._cell_rate.next_at,
+            hosts=self._hosts,
+            now=self._now,
+            back_offs=self._back_offs,
+            group_prices=self._told_group_prices() or self._group_prices,
+            host_prices=self._told_host_prices(),
         )
 
     @property
@@ -448,13 +441,13 @@ class Scheduler:
             self._cell_rate.next_at = saved.next_at
         self.saved_at = saved.saved_at
         self._group_prices = saved.group_prices
-        if _is_sharing(type(self.policy)):
-            self._sharing.load_group_prices(saved.group_prices)
+        if is_sharing(self.policy):
+            self.policy.load_group_prices(saved.group_prices)
         if isinstance(self.policy, HostPriced):
             self.policy.load_host_prices(saved.host_prices)
 
     def _told_group_prices(self) -> dict[str, float]:
-        return self._sharing.group_prices() if _is_sharing(type(self.policy)) else {}
+        return self.policy.group_prices() if is_sharing(self.policy) else {}
 
     def _told_host_prices(self) -> dict[str, float]:
         return self.policy.host_prices() if isinstance(self.policy, HostPriced) else {}
@@ -506,26 +499,21 @@ class Scheduler:
                     self._bounds.hold(page.id, now)
             if terms != before:
                 others.append(page)
-        if retagged and _is_sharing(type(self.policy)):
-            self._sharing.retag(retagged)
+        if retagged and is_sharing(self.policy):
+            self.policy.retag(retagged)
         if others:
             renew(self.policy, others)
         if (paused or resumed) and isinstance(self.policy, Pausing):
             self.policy.pause(paused)
             self.policy.resume(resumed)
 
-    @property
-    def _sharing(self) -> Sharing:
-        """The policy, known to share the budget out."""
-        return cast(Sharing, self.policy)
-
     def _share_out(self, shares: tuple[tuple[str, float], ...]) -> None:
         if shares == self._shares:
             return
         self._shares = shares
-        if _is_sharing(type(self.policy)):
+        if is_sharing(self.policy):
             tags = {page_id: terms.tags for page_id, terms in self._pages.items() if terms.tags}
-            self._sharing.share_out(dict(shares), tags)
+            self.policy.share_out(dict(shares), tags)
 
     def _is_never_polled(self, page: Page) -> bool:
         is_known = page.id in self._leases or self._back_offs.until(page.id) is not None
@@ -564,19 +552,17 @@ class Scheduler:
                 scope = self._shared(event.scope)
                 self._hosts.pace(scope, event.delay, now)
                 self._host_freed(scope, now)
-            case Linked():
-                self._collecting.link(event.page_id, event.links)
-            case Rescored():
-                self._collecting.rescore(event.page_ids, event.relevances)
-            case Aimed():
-                self._collecting.aim(dict(event.terms))
+            case Linked() if is_collecting(self.policy):
+                self.policy.link(event.page_id, event.links)
+            case Rescored() if is_collecting(self.policy):
+                self.policy.rescore(event.page_ids, event.relevances)
+            case Aimed() if is_collecting(self.policy):
+                self.policy.aim(dict(event.terms))
             case Staffed():
                 self._staff = event.polls
             case PolicyReady():
                 if isinstance(self.policy, AwaitedPolicy):
                     self.policy = self.policy.arrived()
-            case Tick() | Together():
-                pass
 
     def _shared(self, scope: str) -> str:
         return self._groups.get(scope, scope)
@@ -584,28 +570,7 @@ class Scheduler:
     def _best(self, page_ids: Sequence[int], now: float) -> int:
         """Of the pages in line for a host, the one to poll."""
         policy = self.policy
-        if not _is_chooser(type(policy)):
-            return page_ids[0]
-        return cast(Chooser, policy).best(page_ids, now)
-
-    @property
-    def _collecting(self) -> RequestController:
-        """The policy, known to discover pages."""
-        return cast(RequestController, self.policy)
-
-    def _require_fitting_policy(self, event: Event) -> None:
-        """`InputError` for an event that the policy cannot take."""
-        kind = type(self.policy)
-        if isinstance(event, Linked | Rescored | Aimed) and not _is_collecting(kind):
-            raise InputError(
-                f"{type(event).__name__}: {kind.__name__} discovers no pages;"
-                " give the scheduler a policy that collects, such as Robot"
-            )
-        if isinstance(event, Budgeted) and event.shares and not _is_sharing(kind):
-            raise InputError(
-                f"Budgeted: {kind.__name__} gives no shares of the budget; leave them"
-                " out, or give the scheduler a policy that does, such as BayesianIndex"
-            )
+        return policy.best(page_ids, now) if is_chooser(policy) else page_ids[0]
 
     def _remove(self, page_ids: Iterable[int]) -> None:
         """Forget pages; a poll under way stays, as it keeps its host busy."""
@@ -706,8 +671,8 @@ class Scheduler:
 
     def _charge(self, page_id: int, lease: _Lease, cost: float) -> None:
         """Tell a policy that shares the budget out what a poll took of it."""
-        if self._cell_rate in lease.rates and _is_sharing(type(self.policy)):
-            self._sharing.spend(page_id, cost)
+        if self._cell_rate in lease.rates and is_sharing(self.policy):
+            self.policy.spend(page_id, cost)
 
     def _expire(self, now: float) -> None:
         """Count the polls whose leases have run out as failed."""
@@ -866,21 +831,3 @@ class Scheduler:
 
     def _first_expiry(self) -> float:
         return next(iter(self._leases.values())).expires_at if self._leases else math.inf
-
-
-@cache
-def _is_sharing(kind: type[Policy]) -> bool:
-    """Whether policies of a class give shares of the budget; it takes long to find out."""
-    return issubclass(kind, Sharing)
-
-
-@cache
-def _is_collecting(kind: type[Policy]) -> bool:
-    """Whether policies of a class discover pages; it takes long to find out."""
-    return issubclass(kind, RequestController)
-
-
-@cache
-def _is_chooser(kind: type[Policy]) -> bool:
-    """Whether policies of a class choose among pages; it takes long to find out."""
-    return issubclass(kind, Chooser)
