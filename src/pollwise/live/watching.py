@@ -24,17 +24,18 @@ from pollwise.live.first_copies import first_copies_told
 from pollwise.live.followed_list import FollowedList
 from pollwise.live.incoming import Incoming
 from pollwise.live.listed_pages import ListedPages
-from pollwise.live.loop import Progress, Watched
 from pollwise.live.named_scopes import NamedScopes
 from pollwise.live.opening import opened
+from pollwise.live.progress import Progress, Watched
 from pollwise.live.recalling import recalling
 from pollwise.live.reloading import ReadAgain, Reloading
 from pollwise.live.requests import ChangeSettings, described
 from pollwise.live.run_figures import BesideRun
-from pollwise.live.session import Besides, Run, Session, fetching, run_until_stopped
+from pollwise.live.session import Besides, Run, Session, run_until_stopped
 from pollwise.live.shortfalls import ShortfallTeller
 from pollwise.live.taking_requests import RequestTaker
 from pollwise.live.unwatched_hosts import unwatched_hosts_told
+from pollwise.live.web_polling import fetching
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.base import LookingAhead
 from pollwise.quiet_hours import QuietHours
