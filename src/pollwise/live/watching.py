@@ -309,7 +309,7 @@ class _Watch:
                 given=scopes.given,
                 given_plain=scopes.plain,
                 allow_private=settings.allow_private,
-                shared_scopes=scopes.shared,
+                several_origins=scopes.several_origins,
                 blocked_until=session.scheduler.host_blocked_until,
                 recall=recall,
                 traffic=traffic,

@@ -27,15 +27,15 @@ from pollwise.units import HOUR
 __all__ = ["Dispatch"]
 
 _MOST_PASSED_OVER = 16
-"""Pages that a call passes over, because they cannot be polled now, for each `_PAUSE` that has
+"""Pages that a call passes over, because they cannot be polled now, for each `_STEP` that has
 passed since the call before."""
 _MOST_HELD = 256
 """Pages that one call holds back because they were polled too lately."""
-_MOST_PAUSES = 16.0
-"""Pauses that count at most; one counts always."""
+_MOST_STEPS = 16.0
+"""Steps that count at most; one counts always."""
 _AWAITED = HOUR
 """Seconds after which an overdue page that waits for its first copy anyway is looked at again."""
-_PAUSE = 0.01
+_STEP = 0.01
 """Seconds after which to go on when one call passed over so many pages: time must move, or a
 caller that obeys `WakeAt` would do nothing else."""
 
@@ -271,7 +271,7 @@ class Dispatch:
 
     def _start_within_budget(self, now: float) -> tuple[list[Poll], float]:
         """Start as many polls as the budget allows; also when to ask the policy again."""
-        pauses = min(max((now - self._asked_at) / _PAUSE, 1.0), _MOST_PAUSES)
+        steps = min(max((now - self._asked_at) / _STEP, 1.0), _MOST_STEPS)
         self._asked_at = now
         polls, first_copy_at = self._start_first_copies(now)
         passed_over = held = 0
@@ -282,8 +282,8 @@ class Dispatch:
             if page_id is None:
                 page_id = self._hosts.next_page(now)
             if page_id is None:
-                if passed_over >= _MOST_PASSED_OVER * pauses or held == _MOST_HELD:
-                    return polls, min(now + _PAUSE, first_copy_at)
+                if passed_over >= _MOST_PASSED_OVER * steps or held == _MOST_HELD:
+                    return polls, min(now + _STEP, first_copy_at)
                 selection = self.policy.select(now, 1)
                 if len(selection.page_ids) == 0:
                     page_id = self._unchosen(now, spare=True)
@@ -295,7 +295,7 @@ class Dispatch:
                             self._named.first_free,
                         )
                         # With a time that has come, the caller would go round in circles.
-                        ask_at = ask_at if ask_at > now else now + _PAUSE
+                        ask_at = ask_at if ask_at > now else now + _STEP
                         return polls, min(ask_at, first_copy_at)
                 else:
                     page_id = int(selection.page_ids[0])
