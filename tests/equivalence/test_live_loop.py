@@ -8,7 +8,8 @@ import pytest
 
 from pollwise.events import Command, Event, HostBlocked, Poll, Polled
 from pollwise.live.journal import rerun
-from pollwise.live.loop import Watched, run
+from pollwise.live.loop import run
+from pollwise.live.progress import Watched
 from pollwise.live.session import Session
 from pollwise.objectives import Detection, Freshness
 from pollwise.policies.base import Policy

@@ -3,7 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from pollwise.live.session import Session, web_poller
+from pollwise.live.session import Session
+from pollwise.live.web_polling import web_poller
 from pollwise.settings import WatchSettings
 from pollwise.store import Store
 from pollwise.testing.fake_clock import FakeClock

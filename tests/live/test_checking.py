@@ -21,7 +21,7 @@ from pollwise.live.checking import PageCheck, check_page
 from pollwise.live.control import ask, carry_out_waiting
 from pollwise.live.recalling import recalling
 from pollwise.live.requests import UnmaskPart
-from pollwise.live.session import web_poller
+from pollwise.live.web_polling import web_poller
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.settings import WatchSettings
 from pollwise.store import Store

@@ -370,7 +370,7 @@ async def test_the_robots_txt_of_one_origin_does_not_block_another(clock, known)
 
     shared = {"h:1"} if known else ()
     robots = RobotsTxt(OnlyHttp(), clock=clock)
-    poller = WebPoller(OnlyHttp(), robots, clock=clock, shared_scopes=shared)
+    poller = WebPoller(OnlyHttp(), robots, clock=clock, several_origins=shared)
     if not known:
         await poller.poll(Page(0, "http://h:1/", "h:1"), NOTHING)
     report = await poller.poll(Page(1, "https://h:1/", "h:1"), NOTHING)

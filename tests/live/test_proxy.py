@@ -10,7 +10,7 @@ import pytest
 from pollwise.errors import PostponedError
 from pollwise.fetch_settings import FetchSettings, HeaderLine
 from pollwise.live.collecting import _text_of
-from pollwise.live.session import fetching
+from pollwise.live.web_polling import fetching
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.own_headers import OwnHeaders

@@ -16,7 +16,7 @@ from aiohttp import web
 
 from pollwise.errors import InputError
 from pollwise.live.checking import check_page
-from pollwise.live.session import web_poller
+from pollwise.live.web_polling import web_poller
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web import fetcher, polite_fetcher
 from pollwise.web.noise.looks import Copy

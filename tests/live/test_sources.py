@@ -8,7 +8,8 @@ import pytest
 from aiohttp import web
 
 from pollwise.live.checking import check_page
-from pollwise.live.session import Session, web_poller
+from pollwise.live.session import Session
+from pollwise.live.web_polling import web_poller
 from pollwise.settings import WatchSettings
 from pollwise.store import Store
 from pollwise.store.records import NewPage

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from aiohttp import web
 
-from pollwise.live.session import web_poller
+from pollwise.live.web_polling import web_poller
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Outcome, Page, PageMemory

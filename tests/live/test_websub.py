@@ -16,7 +16,7 @@ from pollwise.live.incoming import Incoming
 from pollwise.live.listening.http_server import answering, application
 from pollwise.live.listening.hub_routes import hub_routes
 from pollwise.live.listening.subscriber import Subscriber
-from pollwise.live.loop import Progress, Watched
+from pollwise.live.progress import Progress, Watched
 from pollwise.sources.view import NO_HUB, HubLinks
 from pollwise.store import Store
 from pollwise.store.records import NewPage, PollResult

@@ -73,10 +73,10 @@ def add(
     from pollwise.web.url_list import read_url_list
     from pollwise.web.wishes import completed, read_wishes, wished_page
 
-    wishes = _wishes(weight, cost, at_least, at_most, tags, select, ignore, name, render)
-    wanted = read_wishes(**wishes)  # before the list is read
-    pages = [] if file is None else [completed(page, wanted) for page in read_url_list(file)]
-    pages += [replace(wished_page(url), listed_in="", **wanted) for url in urls or []]
+    told = _told(weight, cost, at_least, at_most, tags, select, ignore, name, render)
+    wishes = read_wishes(**told)  # before the list is read
+    pages = [] if file is None else [completed(page, wishes) for page in read_url_list(file)]
+    pages += [replace(wished_page(url), listed_in="", **wishes) for url in urls or []]
     if not pages:
         if file is not None:
             raise InputError(f"{file} names no page: write one URL on each line")
@@ -136,10 +136,10 @@ def set_wishes(
     as_json: Json = False,
 ) -> None:
     """Change what is wanted of pages, also while a watch runs. What is not told stays."""
-    wishes = _wishes(weight, cost, at_least, at_most, tags, select, ignore, name, render)
-    if not wishes:
+    told = _told(weight, cost, at_least, at_most, tags, select, ignore, name, render)
+    if not told:
         raise InputError("nothing to set: give an option, such as --weight 2")
-    _change(urls, tag, db, wishes, as_json)
+    _change(urls, tag, db, told, as_json)
 
 
 def budget(
@@ -212,7 +212,7 @@ def list_pages(
         print_page_list(answer)
 
 
-def _wishes(
+def _told(
     weight: float | None,
     cost: float | None,
     at_least: str | None,
@@ -240,17 +240,17 @@ def _wishes(
 
 
 def _change(
-    urls: Sequence[str] | None, tag: str | None, db: "Place", wishes: dict[str, Any], as_json: bool
+    urls: Sequence[str] | None, tag: str | None, db: "Place", told: dict[str, Any], as_json: bool
 ) -> None:
     from pollwise.live.requests import ChangePages
     from pollwise.store.records import NewPage
     from pollwise.web.urls import scope_of
     from pollwise.web.wishes import read_wishes
 
-    wanted = read_wishes(**wishes)  # before the database is looked at
+    wishes = read_wishes(**told)  # before the database is looked at
     chosen = _chosen(urls, tag, db)
-    _require_one_to_name(wishes.get("name"), len(chosen))
-    pages = tuple(NewPage(url, scope_of(url), **wanted) for url in chosen)
+    _require_one_to_name(told.get("name"), len(chosen))
+    pages = tuple(NewPage(url, scope_of(url), **wishes) for url in chosen)
     _ask(db, ChangePages(pages), as_json=as_json)
 
 

@@ -1,21 +1,24 @@
 """`pollwise serve`: the daemon, which polls and answers."""
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from pollwise.cli.configuring import configured
+from pollwise.cli.configuring import Configured, configured
 from pollwise.cli.options import LogName, LogOption, OptionalDb, SharesOption, listed
-from pollwise.cli.telling import telling_of
+from pollwise.cli.telling import Telling, telling_of
+from pollwise.cli.watching import watch_as_told
 from pollwise.console.interrupts import end_on_interrupt
 from pollwise.extras import require_extra
 
 if TYPE_CHECKING:
+    from pollwise.console.collecting import CollectDisplay
     from pollwise.console.display import Display
+    from pollwise.live.run_figures import BesideRun
 
 __all__ = ["serve"]
 
@@ -80,16 +83,12 @@ def serve(
     end_on_interrupt()
     gc.disable()
     require_extra("serve", "to answer over HTTP")
-    from pollwise.console.collecting import CollectDisplay
     from pollwise.console.slow_readers import stderr_beside
-    from pollwise.console.watching import WatchDisplay
     from pollwise.dashboard.answering import open_answering
     from pollwise.errors import InputError
     from pollwise.insight.collection import holds_collection
     from pollwise.insight.shards import stores_of
-    from pollwise.live.collecting import collect_pages
     from pollwise.live.shards import watched_shard
-    from pollwise.live.watching import watch_pages
     from pollwise.store import Store
     from pollwise.store.place import db_option
 
@@ -136,47 +135,48 @@ def serve(
                     " a watch"
                 )
             answering.polling(
-                lambda: collect_pages(
-                    "",
-                    [],
-                    None,
-                    [],
-                    terms.told,
-                    terms.db,
-                    make_display=lambda settings: begun(
-                        CollectDisplay(
-                            subject=settings.subject,
-                            budget=settings.budget,
-                            db=terms.db,
-                            log=telling.form,
-                        )
-                    ),
-                    say=telling.say,
-                    beside=[answering.beside],
-                )
+                lambda: _go_on_collecting(terms, telling, around=begun, beside=[answering.beside])
             )
         else:
             answering.polling(
-                lambda: watch_pages(
+                lambda: watch_as_told(
+                    terms,
                     [],
-                    terms.followed,
-                    terms.told,
-                    place,
-                    make_display=lambda settings, pages: begun(
-                        WatchDisplay(
-                            settings,
-                            pages=pages,
-                            db=place,
-                            detail=telling.detail,
-                            log=telling.form,
-                        )
-                    ),
-                    say=telling.say,
-                    secret=terms.secret,
-                    receivers=terms.receivers,
-                    read_again=terms.read_again if shard is None else None,
+                    shard,
+                    telling,
+                    around=begun,
                     may_be_empty=True,
                     beside=[answering.beside],
-                    shard=shard,
                 )
             )
+
+
+def _go_on_collecting(
+    terms: Configured,
+    telling: Telling,
+    *,
+    around: "Callable[[CollectDisplay], AbstractContextManager[CollectDisplay]]",
+    beside: Sequence["BesideRun"],
+) -> None:
+    """Go on with the collection of a database; `around` gives the context of a run."""
+    from pollwise.console.collecting import CollectDisplay
+    from pollwise.live.collecting import collect_pages
+
+    collect_pages(
+        "",
+        [],
+        None,
+        [],
+        terms.told,
+        terms.db,
+        make_display=lambda settings: around(
+            CollectDisplay(
+                subject=settings.subject,
+                budget=settings.budget,
+                db=terms.db,
+                log=telling.form,
+            )
+        ),
+        say=telling.say,
+        beside=beside,
+    )

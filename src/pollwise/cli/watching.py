@@ -1,13 +1,15 @@
 """The commands that watch pages and tell what was learned of them."""
 
 import gc
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pollwise.cli.answers import notify, print_json, reading_what_was_learned
-from pollwise.cli.configuring import configured
+from pollwise.cli.configuring import Configured, configured
 from pollwise.cli.notices import targets_told
 from pollwise.cli.options import (
     DB,
@@ -44,9 +46,16 @@ from pollwise.cli.options import (
     place_option,
     token_place_told,
 )
-from pollwise.cli.telling import telling_of
+from pollwise.cli.telling import Telling, telling_of
 from pollwise.console.interrupts import end_on_interrupt
 from pollwise.errors import InputError
+
+if TYPE_CHECKING:
+    from pollwise.console.watching import WatchDisplay
+    from pollwise.live.run_figures import BesideRun
+    from pollwise.live.shards import WatchedShard
+    from pollwise.live.watching import WatchRun
+    from pollwise.store.records import NewPage
 
 _CHANGED = 3
 """The exit status of `watch --once` if anything changed."""
@@ -193,9 +202,8 @@ def watch(
     # What is loaded at the start is no garbage: not searching for any makes it quicker.
     gc.disable()
     from pollwise.console.slow_readers import stderr_beside
-    from pollwise.console.watching import WatchDisplay
     from pollwise.live.shards import watched_shard
-    from pollwise.live.watching import named_pages, watch_pages
+    from pollwise.live.watching import named_pages
 
     telling = telling_of(LogName.json if log_json else log, verbose=verbose)
     told = {
@@ -237,27 +245,51 @@ def watch(
             terms.db, pages, terms.followed, terms.told, once=once, say=telling.say
         ) as shard,
     ):
-        place = terms.db if shard is None else shard.place
-        run = watch_pages(
-            pages if shard is None else [],
-            terms.followed,
-            terms.told,
-            place,
-            make_display=lambda settings, count: WatchDisplay(
-                settings, pages=count, db=place, detail=telling.detail, log=telling.form
-            ),
-            say=telling.say,
-            once=once,
-            secret=terms.secret,
-            receivers=terms.receivers,
-            may_be_empty=shard is not None,
-            read_again=terms.read_again if shard is None else None,
-            shard=shard,
-        )
+        run = watch_as_told(terms, pages, shard, telling, once=once)
     if once and run.changes:
         raise typer.Exit(_CHANGED)
     if once and run.polls and not run.had:
         raise typer.Exit(_NOT_HAD)
+
+
+def watch_as_told(
+    terms: Configured,
+    pages: Sequence["NewPage"],
+    shard: "WatchedShard | None",
+    telling: Telling,
+    *,
+    once: bool = False,
+    may_be_empty: bool = False,
+    beside: Sequence["BesideRun"] = (),
+    around: "Callable[[WatchDisplay], AbstractContextManager[WatchDisplay]]" = lambda display: (
+        display
+    ),
+) -> "WatchRun":
+    """Watch these pages on these terms, or a shard, which has them by now; see `watch_pages`.
+
+    `around` gives the context of a run for its display.
+    """
+    from pollwise.console.watching import WatchDisplay
+    from pollwise.live.watching import watch_pages
+
+    place = terms.db if shard is None else shard.place
+    return watch_pages(
+        pages if shard is None else [],
+        terms.followed,
+        terms.told,
+        place,
+        make_display=lambda settings, count: around(
+            WatchDisplay(settings, pages=count, db=place, detail=telling.detail, log=telling.form)
+        ),
+        say=telling.say,
+        once=once,
+        secret=terms.secret,
+        receivers=terms.receivers,
+        may_be_empty=may_be_empty or shard is not None,
+        beside=beside,
+        read_again=terms.read_again if shard is None else None,
+        shard=shard,
+    )
 
 
 def status(db: Db = DB, as_json: Json = False) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pollwise.live.loop import Watched
+    from pollwise.live.progress import Watched
 
 __all__ = ["Redirects"]
 
@@ -12,7 +12,7 @@ __all__ = ["Redirects"]
 class Redirects:
     """Knows which pages are the same document as another one, and what was told of it last.
 
-    >>> from pollwise.live.loop import Watched
+    >>> from pollwise.live.progress import Watched
     >>> from pollwise.types import Page, PageMemory
     >>> pages = (Page(1, "http://a.example/"), Page(2, "http://b.example/"))
     >>> watched = {page.id: Watched(page, PageMemory()) for page in pages}

@@ -25,8 +25,8 @@ from pollwise.store.records import ChangeKind
 from pollwise.types import Outcome
 
 if TYPE_CHECKING:
-    from pollwise.live.loop import Progress, Watched
-    from pollwise.live.watching import Ahead
+    from pollwise.live.ahead import Ahead
+    from pollwise.live.progress import Progress, Watched
     from pollwise.settings import WatchSettings
     from pollwise.web.poller import PollReport
 

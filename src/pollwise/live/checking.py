@@ -15,7 +15,7 @@ from pollwise.live.clock import LiveClock
 from pollwise.live.control import ask
 from pollwise.live.opening import opened_again
 from pollwise.live.requests import LeaveHost
-from pollwise.live.session import fetching
+from pollwise.live.web_polling import fetching
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.settings import WatchSettings, damaged_run, latest_settings
 from pollwise.sources.reading import read, takes_long

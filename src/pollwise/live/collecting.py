@@ -23,17 +23,11 @@ from pollwise.insight.words import count
 from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import LiveClock
 from pollwise.live.collection_standing import CollectionTotals, Standing, StandingCounter
-from pollwise.live.loop import Progress, Watched
 from pollwise.live.opening import opened
+from pollwise.live.progress import Progress, Watched
 from pollwise.live.run_figures import BesideRun
-from pollwise.live.session import (
-    MakePoller,
-    Run,
-    Session,
-    fetching,
-    run_until_stopped,
-    web_poller,
-)
+from pollwise.live.session import Run, Session, run_until_stopped
+from pollwise.live.web_polling import MakePoller, fetching, web_poller
 from pollwise.relevance.topic import Topic, topic
 from pollwise.settings import CollectSettings, Settings, latest_settings, told_alone
 from pollwise.store import Place, Store

@@ -16,9 +16,10 @@ from pathlib import Path
 
 from pollwise.child_processes import end_with_parent
 from pollwise.errors import PollwiseError
-from pollwise.live.loop import Progress
-from pollwise.live.session import Session, web_poller
+from pollwise.live.progress import Progress
+from pollwise.live.session import Session
 from pollwise.live.virtual_clock import VirtualClock, VirtualTime
+from pollwise.live.web_polling import web_poller
 from pollwise.objectives import objective
 from pollwise.policies.base import Policy
 from pollwise.policies.catalogue import WATCHING, Setting

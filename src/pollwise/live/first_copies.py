@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Collection
 
-from pollwise.live.loop import Watched
+from pollwise.live.progress import Watched
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.settings import WatchSettings
 from pollwise.units import DAY, HOUR, MINUTE

@@ -15,7 +15,7 @@ from pollwise.errors import StoreBusyError
 from pollwise.events import Command, Event, page_of_row, page_row
 from pollwise.live.clock import Clock
 from pollwise.live.incoming import Incoming
-from pollwise.live.loop import Progress
+from pollwise.live.progress import Progress
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.packing import pack, unpack

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from pollwise.errors import InputError
 from pollwise.events import Signalled
-from pollwise.live.loop import Progress, Watched
+from pollwise.live.progress import Progress, Watched
 from pollwise.store import Store
 from pollwise.units import DAY
 from pollwise.web.urls import joined, scope_of

@@ -11,12 +11,14 @@ __all__ = ["NamedScopes"]
 class NamedScopes:
     """The politeness scopes of pages that a user named, as three collections that follow.
 
-    `given` has all of them, `plain` those with an http page, `shared` those with pages of several
-    origins, http and https.
+    `given` has all of them, `plain` those with an http page, `several_origins` those with
+    pages of both http and https.
 
     >>> scopes = NamedScopes([Page(0, "http://a.example/", "a.example")])
-    >>> "a.example" in scopes.given, "a.example" in scopes.plain, "a.example" in scopes.shared
-    (True, True, False)
+    >>> "a.example" in scopes.given, "a.example" in scopes.plain
+    (True, True)
+    >>> "a.example" in scopes.several_origins
+    False
     >>> scopes.add([Page(1, "https://a.example/", "a.example")])
     >>> scopes.remove([Page(0, "http://a.example/", "a.example")])
     >>> "a.example" in scopes.given, "a.example" in scopes.plain
@@ -29,7 +31,9 @@ class NamedScopes:
         self.add(pages)
         self.given: Container[str] = _Scopes(lambda s: s in self._plain or s in self._secure)
         self.plain: Container[str] = _Scopes(lambda s: s in self._plain)
-        self.shared: Container[str] = _Scopes(lambda s: s in self._plain and s in self._secure)
+        self.several_origins: Container[str] = _Scopes(
+            lambda s: s in self._plain and s in self._secure
+        )
 
     def add(self, pages: Iterable[Page]) -> None:
         """These pages are watched, too."""

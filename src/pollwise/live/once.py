@@ -1,11 +1,11 @@
 """`pollwise watch --once`: how much one call may spend, and when it is over."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from pollwise.events import SavedUp
 from pollwise.live.clock import Clock
-from pollwise.live.loop import Progress
+from pollwise.live.progress import Progress
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Page
 
@@ -49,13 +49,20 @@ class Once:
         self.event = SavedUp(now, max(self._allowed - 1.0, 0.0) / rate)
         """To be told to the scheduler in the first turn."""
 
-    def count(self, progress: Progress) -> None:
-        """Count the polls of a turn."""
-        self._spent += sum(
-            report.result.observation.cost
-            for report in progress.reports
-            if report.result.observation.page_id not in progress.first_copies
-        )
+    def recording(
+        self, record: Callable[[Progress], Awaitable[None]]
+    ) -> Callable[[Progress], Awaitable[None]]:
+        """Counts the polls of a turn before it is recorded."""
+
+        def counted(turn: Progress) -> Awaitable[None]:
+            self._spent += sum(
+                report.result.observation.cost
+                for report in turn.reports
+                if report.result.observation.page_id not in turn.first_copies
+            )
+            return record(turn)
+
+        return counted
 
     def staff(self, staff: Callable[[], int] | None) -> Callable[[], int]:
         """How many polls may be under way: those that `staff` allows, none when all is spent."""

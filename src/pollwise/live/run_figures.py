@@ -11,11 +11,13 @@ from typing import Any
 
 from pollwise.checks import read_json
 from pollwise.errors import InputError
+from pollwise.insight.words import number
 from pollwise.live.clock import Clock
-from pollwise.live.loop import Progress
+from pollwise.live.progress import Progress
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Outcome
+from pollwise.units import HOUR
 from pollwise.web.traffic import ANSWERS, Traffic
 
 __all__ = ["BesideRun", "RunFigures", "RunMeter", "decode", "encode"]
@@ -137,6 +139,14 @@ class RunMeter:
             self._polls[observation.outcome] += 1
             self._spent += observation.cost
         self._changes += progress.changes
+
+    def in_words(self) -> str:
+        """How the run stands, on one line."""
+        rate, polls = self.scheduler.budget.rate, sum(self._polls.values())
+        return (
+            f"{len(self.pages):,} pages, {number(rate * HOUR)} an hour;"
+            f" since the start {polls:,} polls, {self._changes:,} changes"
+        )
 
     @asynccontextmanager
     async def minding(self) -> AsyncIterator[None]:

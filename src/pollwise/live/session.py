@@ -11,15 +11,13 @@ import os
 import signal
 import sys
 from collections.abc import (
-    AsyncIterator,
     Callable,
     Collection,
-    Container,
     Coroutine,
     Mapping,
     Sequence,
 )
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -28,14 +26,14 @@ from typing import Any, TypeVar
 import uvloop
 
 from pollwise.errors import StateError, StoreDiskError, StoreError
-from pollwise.fetch_settings import FetchSettings
-from pollwise.insight.words import duration, number
+from pollwise.insight.words import duration
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.compiling import has_compiled, preparing, rehearse
 from pollwise.live.incoming import Incoming
 from pollwise.live.journal import InitialState, Journal
-from pollwise.live.loop import Progress, Watched, run
+from pollwise.live.loop import run
 from pollwise.live.once import Once
+from pollwise.live.progress import Progress, Watched
 from pollwise.live.run_figures import BesideRun, RunMeter
 from pollwise.live.service_manager import service_manager
 from pollwise.policies.awaited import AwaitedPolicy
@@ -50,29 +48,16 @@ from pollwise.store.records import Batch
 from pollwise.store.retention import parse_retention
 from pollwise.texts import plain
 from pollwise.types import Observation, Outcome, StateDict
-from pollwise.units import DAY, HOUR
-from pollwise.web.addresses import Addresses
-from pollwise.web.beside import Beside
-from pollwise.web.descriptors import most_polls
-from pollwise.web.fetcher import MAX_BYTES, USER_AGENT, Exchanges, HttpFetcher
-from pollwise.web.hubs import Hubs
-from pollwise.web.own_headers import OwnHeaders
-from pollwise.web.polite_fetcher import PoliteFetcher
-from pollwise.web.poller import Poller, Recall, WebPoller
-from pollwise.web.rendering.browser import Browser
-from pollwise.web.rendering.renderer import Renderer
-from pollwise.web.robots_txt import RobotsTxt
+from pollwise.units import DAY
+from pollwise.web.poller import Poller
 from pollwise.web.traffic import Traffic
 
 __all__ = [
     "Besides",
-    "MakePoller",
     "Run",
     "Session",
-    "fetching",
     "has_terminal",
     "run_until_stopped",
-    "web_poller",
 ]
 
 T = TypeVar("T")
@@ -87,9 +72,6 @@ Run = Callable[[asyncio.Event], Coroutine[Any, Any, T]]
 
 Besides = Callable[[Journal], AbstractAsyncContextManager[None]]
 """Gives a context for a run, whose journal writes what is to be kept."""
-
-MakePoller = Callable[..., AbstractAsyncContextManager[WebPoller]]
-"""Makes a poller of the live web, from the other arguments of `web_poller`."""
 
 _SWITCH = 0.0005
 """Seconds."""
@@ -269,30 +251,14 @@ class Session:
                     preparing(self._awaited, self.settings, len(watched), self.say)
                 )
 
-            polls = changes = 0
-
-            async def record(turn: Progress) -> None:
-                nonlocal polls, changes
-                polls += len(turn.reports)
-                changes += turn.changes
-                if limit is not None:
-                    limit.count(turn)
-                await journal.record(turn)
-
-            def stands() -> str:
-                return (
-                    f"{len(watched):,} pages, {number(self.scheduler.budget.rate * HOUR)} an hour;"
-                    f" since the start {polls:,} polls, {changes:,} changes"
-                )
-
             service_manager().ready()
-            await stack.enter_async_context(service_manager().beside(stands))
+            await stack.enter_async_context(service_manager().beside(meter.in_words))
             await run(
                 self.scheduler,
                 poller,
                 watched=watched,
                 clock=self.clock,
-                record=record,
+                record=journal.record if limit is None else limit.recording(journal.record),
                 stop=stop,
                 staff=staff if limit is None else limit.staff(staff),
                 is_over=None if limit is None else limit.is_over,
@@ -333,113 +299,6 @@ class Session:
                 policy.link(page_id, fetched.links)
                 collected = True
         return collected
-
-
-@asynccontextmanager
-async def web_poller(
-    clock: Callable[[], float],
-    *,
-    crawl_delay: float = 1.0,
-    longest_pace: float = HOUR,
-    seconds: Callable[[], float] | None = None,
-    exchanging: Callable[[Exchanges], Exchanges] = lambda exchanges: exchanges,
-    user_agent: str = USER_AGENT,
-    not_modified_cost: float = 1.0,
-    follow_redirects: bool = True,
-    timeout: float = 30.0,
-    max_bytes: int = MAX_BYTES,
-    own_headers: OwnHeaders | None = None,
-    proxy: str | None = None,
-    given: Container[str] = (),
-    given_plain: Container[str] = (),
-    allow_private: bool = False,
-    shared_scopes: Container[str] = (),
-    groups: Mapping[str, str] = MappingProxyType({}),
-    by_address: bool = False,
-    blocked_until: Callable[[str], float] = lambda scope: 0.0,
-    recall: Recall | None = None,
-    traffic: Traffic | None = None,
-) -> AsyncIterator[WebPoller]:
-    """A poller of the live web, for watches and collections: all its exchanges wait for their turn.
-
-    `clock` gives UTC seconds, `seconds` counts those between exchanges (None: as this machine
-    does); `exchanging` gives what carries out the exchanges, and may look at each. `crawl_delay`
-    and `longest_pace` are those of the scheduler, in seconds. `given` are the
-    politeness scopes that the user named: see `HttpFetcher`, also for `given_plain`, `timeout`,
-    `max_bytes`, `own_headers`, `proxy` and `allow_private`. `groups`: see `PoliteFetcher`.
-    `by_address`: hosts at one address wait for each other. `blocked_until` is what the scheduler
-    knows of a scope, which outlives a run: the time of `clock` until which it wants to be left
-    alone. `traffic`: see `PoliteFetcher`. The others: see `WebPoller`.
-    """
-    async with (
-        # Two, as large pages are common and large files of rules mean ill.
-        Beside() as pages_beside,
-        Beside() as rules_beside,
-        Browser() as browser,
-        HttpFetcher(
-            clock=clock,
-            user_agent=user_agent,
-            timeout=timeout,
-            max_bytes=max_bytes,
-            own_headers=own_headers,
-            proxy=proxy,
-            given=given,
-            given_plain=given_plain,
-            allow_private=allow_private,
-            most_kept=most_polls(),
-        ) as exchanges,
-    ):
-        counting = LiveClock() if seconds is None else seconds
-        fetcher = PoliteFetcher(
-            exchanging(exchanges),
-            delay=crawl_delay,
-            clock=counting,
-            sleep=asyncio.sleep,
-            host_delay=lambda scope: min(robots_txt.crawl_delay(scope), longest_pace),
-            blocked_for=lambda scope: blocked_until(scope) - clock(),
-            groups=groups,
-            addresses=Addresses(counting) if by_address else None,
-            traffic=traffic,
-        )
-        robots_txt = RobotsTxt(
-            fetcher,
-            clock=clock,
-            user_agent=user_agent,
-            beside=rules_beside,
-            groups=groups,
-        )
-        yield WebPoller(
-            fetcher,
-            robots_txt,
-            clock=clock,
-            beside=pages_beside,
-            not_modified_cost=not_modified_cost,
-            follow_redirects=follow_redirects,
-            shared_scopes=shared_scopes,
-            recall=recall,
-            groups=groups,
-            hubs=Hubs(exchanges, fetcher),
-            rendering=Renderer(
-                browser, fetcher, robots_txt, user_agent=user_agent, max_bytes=max_bytes
-            ),
-        )
-
-
-def fetching(
-    settings: FetchSettings, own_headers: OwnHeaders, *, max_bytes: int = MAX_BYTES
-) -> MakePoller:
-    """`web_poller` as the settings have it; `max_bytes` holds if they say nothing of it."""
-    return partial(
-        web_poller,
-        crawl_delay=settings.crawl_delay,
-        user_agent=settings.user_agent or USER_AGENT,
-        timeout=settings.timeout,
-        max_bytes=settings.max_bytes(max_bytes),
-        own_headers=own_headers,
-        proxy=settings.proxy or None,
-        groups=settings.shared_scopes(),
-        by_address=settings.politeness == "address",
-    )
 
 
 def _too_much_demanded(demanded: float, rate: float) -> str | None:

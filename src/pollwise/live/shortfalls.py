@@ -6,7 +6,7 @@ from time import monotonic
 
 from pollwise.insight.capacity import shortfall_words
 from pollwise.live.clock import Clock
-from pollwise.live.loop import Progress
+from pollwise.live.progress import Progress
 from pollwise.scheduler.capacity import Shortfall
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.units import HOUR

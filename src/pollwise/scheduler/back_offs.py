@@ -21,12 +21,12 @@ _SPREAD = 0.1
 class BackOff:
     """A page whose latest poll, begun at `started_at`, failed.
 
-    It rests for about `pause` seconds, until `until`.
+    It rests for about `rest` seconds, until `until`.
     """
 
     failure: Observation
     started_at: float
-    pause: float
+    rest: float
     until: float
 
 
@@ -61,10 +61,10 @@ class BackOffs:
         """Let a page rest because its poll, begun at `started_at`, failed; until when it does."""
         page_id = failure.page_id
         before = self._by_page.get(page_id)
-        pause = self._first if before is None else min(2 * before.pause, self._longest)
+        rest = self._first if before is None else min(2 * before.rest, self._longest)
         self._postponed.pop(page_id, None)
-        until = now + self._spread(page_id, pause)
-        self._by_page[page_id] = BackOff(failure, started_at, pause, until)
+        until = now + self._spread(page_id, rest)
+        self._by_page[page_id] = BackOff(failure, started_at, rest, until)
         heapq.heappush(self._resting, (until, page_id))
         return until
 
@@ -72,9 +72,9 @@ class BackOffs:
         """How many seconds a page waits whose poll was postponed."""
         before = self._postponed.get(page_id)
         longest = max(self._first, _LONGEST_POSTPONEMENT)
-        pause = self._first if before is None else min(2 * before, longest)
-        self._postponed[page_id] = pause
-        return self._spread(page_id, pause)
+        rest = self._first if before is None else min(2 * before, longest)
+        self._postponed[page_id] = rest
+        return self._spread(page_id, rest)
 
     def is_outdated(self, observation: Observation) -> bool:
         """Whether an observation is of a poll before the one that failed."""
@@ -124,13 +124,13 @@ class BackOffs:
         for page_id, own in self._by_page.items():
             failure = replace(own.failure, polled_at=own.failure.polled_at - seconds)
             self._by_page[page_id] = BackOff(
-                failure, own.started_at - seconds, own.pause, own.until - seconds
+                failure, own.started_at - seconds, own.rest, own.until - seconds
             )
         self._rest()
 
     @staticmethod
-    def _spread(page_id: int, pause: float) -> float:
-        return pause * (1 - _SPREAD + 2 * _SPREAD * _evenly_spread(page_id))
+    def _spread(page_id: int, rest: float) -> float:
+        return rest * (1 - _SPREAD + 2 * _SPREAD * _evenly_spread(page_id))
 
     def _rest(self) -> None:
         self._resting = [(back_off.until, page_id) for page_id, back_off in self._by_page.items()]
@@ -154,7 +154,7 @@ def _row(own: BackOff) -> tuple[Any, ...]:
         None,
         seen.relevance,
     )
-    return failure, own.started_at, own.pause, own.until
+    return failure, own.started_at, own.rest, own.until
 
 
 def back_offs_of(rows: Sequence[Sequence[Any]]) -> dict[int, BackOff]:
@@ -165,11 +165,11 @@ def back_offs_of(rows: Sequence[Sequence[Any]]) -> dict[int, BackOff]:
 
 
 def _restored(
-    failure: Sequence[Any], started_at: float, pause: float, until: float
+    failure: Sequence[Any], started_at: float, rest: float, until: float
 ) -> tuple[int, BackOff]:
-    page_id, polled_at, outcome, *rest = failure
-    observation = Observation(int(page_id), float(polled_at), Outcome(outcome), *rest)
-    return int(page_id), BackOff(observation, float(started_at), float(pause), float(until))
+    page_id, polled_at, outcome, *more = failure
+    observation = Observation(int(page_id), float(polled_at), Outcome(outcome), *more)
+    return int(page_id), BackOff(observation, float(started_at), float(rest), float(until))
 
 
 def _evenly_spread(page_id: int) -> float:

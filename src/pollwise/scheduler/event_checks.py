@@ -6,10 +6,13 @@ import math
 from typing import get_args
 
 from pollwise.checks import require, require_object, require_shares
+from pollwise.errors import InputError
 from pollwise.events import (
     Added,
+    Aimed,
     Budgeted,
     Event,
+    Linked,
     Polled,
     Rescored,
     SavedUp,
@@ -18,11 +21,13 @@ from pollwise.events import (
     Together,
     Updated,
 )
+from pollwise.policies.base import Policy
+from pollwise.scheduler.abilities import is_collecting, is_sharing
 from pollwise.scheduler.cell_rate import check_budget
 from pollwise.times import require_seconds
 from pollwise.types import Budget, Page
 
-__all__ = ["check_event", "check_page"]
+__all__ = ["check_event", "check_fit", "check_page"]
 
 _EVENTS = frozenset(get_args(Event))
 
@@ -69,6 +74,20 @@ def check_event(event: Event) -> None:
         require_seconds("Signalled: at", event.at)
     if isinstance(event, Staffed):
         require("Staffed: polls", event.polls, event.polls >= 0, "at least 0")
+
+
+def check_fit(event: Event, policy: Policy) -> None:
+    """`InputError` for an event that a policy cannot take."""
+    if isinstance(event, Linked | Rescored | Aimed) and not is_collecting(policy):
+        raise InputError(
+            f"{type(event).__name__}: {type(policy).__name__} discovers no pages;"
+            " give the scheduler a policy that collects, such as Robot"
+        )
+    if isinstance(event, Budgeted) and event.shares and not is_sharing(policy):
+        raise InputError(
+            f"Budgeted: {type(policy).__name__} gives no shares of the budget; leave them"
+            " out, or give the scheduler a policy that does, such as BayesianIndex"
+        )
 
 
 def _check_relevance(event: str, page_id: int, relevance: float) -> None:

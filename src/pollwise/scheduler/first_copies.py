@@ -17,11 +17,14 @@ _Place = tuple[float, int, int]
 class FirstCopies:
     """The pages that wait for their first answer, whatever it is, and the rate at which they may.
 
+    `own_rate` is theirs beside the `budget`, which holds if it is the higher one; None: no page
+    waits here.
+
     They are polled in the order of weight per cost, then in that in which they came, as far as
     their hosts are free: a busy one is looked at again when it is expected to be, or when
     `look_again` says so. One choice takes time in proportion to the logarithm of the pages.
 
-    >>> waiting = FirstCopies(Budget(rate=1.0))
+    >>> waiting = FirstCopies(Budget(rate=1.0), CellRate(Budget(rate=0.1)))
     >>> for page in (Page(0, scope="a"), Page(1, scope="a", weight=2.0), Page(2, scope="b")):
     ...     waiting.add(page)
     >>> is_free = lambda scope, now: 5.0 if scope == "a" else now
@@ -31,8 +34,9 @@ class FirstCopies:
     1
     """
 
-    def __init__(self, rate: Budget) -> None:
-        self.rate = CellRate(rate)
+    def __init__(self, own_rate: Budget | None, budget: CellRate) -> None:
+        self.own_rate = None if own_rate is None else CellRate(own_rate)
+        self._budget = budget
         self._pages: dict[int, Page] = {}
         self._turns = itertools.count()
         # Where a page waits: its place in line, or until when it is held. It is polled: neither.
@@ -52,28 +56,48 @@ class FirstCopies:
     def __len__(self) -> int:
         return len(self._pages)
 
+    @property
+    def wait_for_budget(self) -> bool:
+        """Whether the budget holds for them, too, as it is the higher rate."""
+        return self.own_rate is None or self.own_rate.budget.rate <= self._budget.budget.rate
+
+    @property
+    def rate(self) -> CellRate:
+        """The rate that holds for them now."""
+        if self.own_rate is None or self.wait_for_budget:
+            return self._budget
+        return self.own_rate
+
     def add(self, page: Page) -> None:
-        """Let a page wait for its first poll."""
+        """Let a page wait for its first poll; a paused one waits until it is resumed."""
         self._pages[page.id] = page
         self._line_up(page)
+        if page.paused:
+            self.put_back(page.id, math.inf)
 
-    def update(self, page: Page) -> None:
-        """Another weight or cost of a page; one that is held, or polled, stays so."""
+    def update(self, page: Page, now: float) -> None:
+        """Users want something else of a page; one that is held for a time, or polled, stays so."""
         before, self._pages[page.id] = self._pages[page.id], page
-        if page.id in self._places and (page.weight, page.cost) != (before.weight, before.cost):
+        is_in_line = page.id in self._places
+        if is_in_line and (page.weight, page.cost) != (before.weight, before.cost):
             self._line_up(page)
+        if page.paused != before.paused and (is_in_line or page.id in self._held_until):
+            self.put_back(page.id, now)
 
     def put_back(self, page_id: int, until: float) -> None:
-        """Let a page wait again, from a time on: one that was taken but not asked for, or any."""
+        """Let a page wait again, from a time on, or as long as it is paused."""
+        if self._pages[page_id].paused:
+            until = math.inf
         self._places.pop(page_id, None)
         self._held_until[page_id] = until
         heapq.heappush(self._held, (until, page_id))
 
     def end(self, page_id: int) -> Page | None:
         """Take out a page that waits no longer; None: it did not wait."""
-        self._places.pop(page_id, None)
-        self._held_until.pop(page_id, None)
-        return self._pages.pop(page_id, None)
+        if (page := self._pages.pop(page_id, None)) is not None:
+            self._places.pop(page_id, None)
+            self._held_until.pop(page_id, None)
+        return page
 
     def take(self, now: float, free_at: Callable[[str, float], float]) -> int | None:
         """The page to poll now, which is not given again; None: there is none.
@@ -125,9 +149,11 @@ class FirstCopies:
         return min(times, default=math.inf)
 
     @property
-    def ready_at(self) -> float:
-        """When `take` may give a page, as far as hosts tell; -inf: perhaps at once."""
-        return -math.inf if self._free else self.next_at
+    def first_poll_at(self) -> float:
+        """When the next page may be asked for, as far as is known; infinite: none waits."""
+        if not self._pages:
+            return math.inf
+        return max(self.rate.next_at, -math.inf if self._free else self.next_at)
 
     def _line_up(self, page: Page) -> None:
         place = (-page.weight / page.cost, next(self._turns), page.id)

@@ -143,13 +143,16 @@ class Hosts:
         self._expect(scope, free_at)
         return True
 
-    def leave(self, scope: str, page_id: int) -> None:
-        """Take a page out of the line for its host."""
+    def leave(self, scope: str, page_id: int) -> bool:
+        """Take a page out of the line for its host; whether it was in it."""
+        if page_id not in self._waiting:
+            return False
         line = self._lines[scope]
         line.remove(page_id)
-        self._waiting.discard(page_id)
+        self._waiting.remove(page_id)
         if not line:
             del self._lines[scope], self._expected[scope]
+        return True
 
     def turn_away(self, scope: str, now: float) -> float:
         """When a page that found no room in line may come again."""

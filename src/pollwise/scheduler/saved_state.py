@@ -1,21 +1,23 @@
-"""What a scheduler keeps over a restart, read from its text."""
+"""What a scheduler keeps over a restart, as text."""
 
+import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pollwise.checks import read_json
 from pollwise.errors import StateError
-from pollwise.scheduler.back_offs import BackOff, back_offs_of
-from pollwise.scheduler.hosts import hosts_of
+from pollwise.scheduler.back_offs import BackOff, BackOffs, back_offs_of
+from pollwise.scheduler.hosts import Hosts, hosts_of
 from pollwise.scheduler.politeness import Host
 
-__all__ = ["SavedState", "read_state"]
+__all__ = ["SavedState", "read_state", "state_text"]
 
 
 @dataclass(frozen=True, slots=True)
 class SavedState:
-    """What `Scheduler.state` told of a scheduler with a budget of `rate` cost units a second.
+    """What `state_text` tells of a scheduler with a budget of `rate` cost units a second.
 
     `saved_at` is when it was saved and `next_at` from when on the budget allowed the next poll (UTC
     seconds; -inf: no time is known). `limits` has by scope its limit in polls a second, and until
@@ -34,8 +36,38 @@ class SavedState:
     host_prices: dict[str, float]
 
 
+def state_text(
+    *,
+    rate: float,
+    saved_at: float,
+    next_at: float,
+    hosts: Hosts,
+    now: float,
+    back_offs: BackOffs,
+    group_prices: Mapping[str, float],
+    host_prices: Mapping[str, float],
+) -> str:
+    """The text that `read_state` reads, see `SavedState`; of hosts that are busy at `now`, or slow.
+
+    `now` is -inf before the first event.
+    """
+    return json.dumps(
+        {
+            "rate": rate,
+            "now": saved_at if math.isfinite(saved_at) else None,
+            "next_at": next_at if math.isfinite(next_at) else None,
+            "hosts": hosts.state(now),
+            "limits": hosts.limits_state(),
+            "answers_in": hosts.answers_state(),
+            "back_offs": back_offs.state(),
+            "group_prices": group_prices,
+            "host_prices": host_prices,
+        }
+    )
+
+
 def read_state(text: str, rate: float) -> SavedState:
-    """The state that `Scheduler.state` gave, for a scheduler with a budget of this rate.
+    """The state of a text, for a scheduler with a budget of this rate.
 
     `StateError` if `text` is none.
     """

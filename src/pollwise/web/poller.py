@@ -122,7 +122,7 @@ class WebPoller:
     poll costs as much as any other, even if nothing was fetched: a free one would be tried forever.
     With `follow_redirects` redirects are followed where robots.txt allows; without, as in
     collections, each request is a poll of its own, and bodies are compared by their text or their
-    bytes alone, whatever they are. `shared_scopes` are the scopes that are known to have pages of
+    bytes alone, whatever they are. `several_origins` are the scopes that are known to have pages of
     several origins, such as http and https; others become known as pages are polled. `groups`: see
     `PoliteFetcher`. `hubs` is for those that its pages name. What is large, or not plain to read,
     is compared `beside` the loop (None: by a process of its own).
@@ -143,7 +143,7 @@ class WebPoller:
         beside: Beside | None = None,
         not_modified_cost: float = 1.0,
         follow_redirects: bool = True,
-        shared_scopes: Container[str] = (),
+        several_origins: Container[str] = (),
         recall: Recall | None = None,
         groups: Mapping[str, str] = MappingProxyType({}),
         rendering: Fetcher | None = None,
@@ -158,7 +158,7 @@ class WebPoller:
         self._not_modified_cost = not_modified_cost
         self._reads = follow_redirects
         self._may_follow = robots_txt.refusal if follow_redirects else follow_none
-        self._shared_scopes = shared_scopes
+        self._several_origins = several_origins
         self._recall = recall
         self._groups = groups
         # By scope, then by origin: until when the robots.txt told of last holds, and its crawl
@@ -348,7 +348,7 @@ class WebPoller:
             return _failed(page, memory, now, error, self._paced(page, rules, now))
         error = f"nothing may be fetched, as {origin}/robots.txt cannot be had: {rules.unreachable}"
         # The rules are those of an origin, a block is that of a scope: another origin may answer.
-        is_shared = page.scope in self._shared_scopes or page.scope in self._groups
+        is_shared = page.scope in self._several_origins or page.scope in self._groups
         is_alone = not is_shared and len(self._origins(page)) == 1
         blocked = is_alone or rules.retry_after > 0
         until = HostBlocked(now, page.scope, rules.expires_at)

@@ -25,11 +25,11 @@ def wished_page(url: str, **told: Any) -> NewPage:
     return NewPage(*located(url), **wishes)
 
 
-def completed(page: NewPage, wanted: Mapping[str, Any]) -> NewPage:
+def completed(page: NewPage, wishes: Mapping[str, Any]) -> NewPage:
     """The page with what `read_wishes` gave where nothing is told of it; `InputError` if the two
     do not go together.
     """
-    more = {name: value for name, value in wanted.items() if getattr(page, name) is None}
+    more = {name: value for name, value in wishes.items() if getattr(page, name) is None}
     page = replace(page, **more)
     if page.longest_interval and page.longest_interval < (page.shortest_interval or 0.0):
         raise InputError(

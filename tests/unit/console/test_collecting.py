@@ -12,7 +12,7 @@ from pollwise.collecting.link_filter import Rejected
 from pollwise.console.collecting import CollectDisplay
 from pollwise.console.log import LogFormat
 from pollwise.live.collection_standing import Standing
-from pollwise.live.loop import Progress, Watched
+from pollwise.live.progress import Progress, Watched
 from pollwise.policies.collecting.next_links import LikelyLink
 from pollwise.store.records import PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory

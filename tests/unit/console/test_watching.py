@@ -8,8 +8,8 @@ from pollwise.console import display
 from pollwise.console.log import LogFormat, notices_in
 from pollwise.console.watching import Detail, WatchDisplay
 from pollwise.events import Added
-from pollwise.live.loop import Progress, Watched
-from pollwise.live.watching import Ahead, NextPoll
+from pollwise.live.ahead import Ahead, NextPoll
+from pollwise.live.progress import Progress, Watched
 from pollwise.settings import WatchSettings
 from pollwise.store.records import PollResult
 from pollwise.types import Noise, Observation, Outcome, Page, PageMemory, Version

@@ -25,7 +25,8 @@ from pollwise.live.control import (
     watch_settings,
 )
 from pollwise.live.incoming import Incoming
-from pollwise.live.loop import Progress, Watched, run
+from pollwise.live.loop import run
+from pollwise.live.progress import Progress, Watched
 from pollwise.live.requests import (
     AddPages,
     ChangePages,

@@ -14,7 +14,7 @@ from pollwise.errors import StoreBusyError, StoreError
 from pollwise.events import Poll, Polled
 from pollwise.live import journal
 from pollwise.live.journal import InitialState, rerun
-from pollwise.live.loop import Progress
+from pollwise.live.progress import Progress
 from pollwise.live.session import Session
 from pollwise.policies.collecting.oracles import RandomOrder
 from pollwise.policies.index.bayes_index import BayesianIndex

@@ -5,7 +5,7 @@ import pytest
 from pollwise.errors import StoreBusyError
 from pollwise.events import Signalled
 from pollwise.live.listed_pages import ListedPages
-from pollwise.live.loop import Progress, Watched
+from pollwise.live.progress import Progress, Watched
 from pollwise.store import Store
 from pollwise.store.records import Batch, FoundItem, NewPage, PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory

@@ -8,7 +8,8 @@ import pytest
 
 from pollwise.errors import StoreError
 from pollwise.events import HostBlocked, HostPaced, Polled, Tick
-from pollwise.live.loop import Progress, Watched, run
+from pollwise.live.loop import run
+from pollwise.live.progress import Progress, Watched
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.records import PollResult

@@ -10,7 +10,8 @@ from pollwise.errors import InputError
 from pollwise.insight.noise import masked_parts
 from pollwise.live.control import carry_out
 from pollwise.live.incoming import Incoming
-from pollwise.live.loop import Progress, Watched, run
+from pollwise.live.loop import run
+from pollwise.live.progress import Progress, Watched
 from pollwise.live.requests import ChangePages, MaskPart, UnmaskPart
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.scheduler.scheduler import Scheduler

@@ -7,8 +7,9 @@ import pytest
 
 from pollwise.events import Event, HostBlocked
 from pollwise.live.incoming import Incoming
-from pollwise.live.loop import Progress, Watched, run
+from pollwise.live.loop import run
 from pollwise.live.once import Once
+from pollwise.live.progress import Progress, Watched
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.records import PollResult
@@ -60,14 +61,14 @@ def call(
         incoming.put([once.event] if told is None else [told, once.event])
 
         async def record(progress: Progress) -> None:
-            once.count(progress)
+            pass
 
         await run(
             scheduler,
             web,
             watched={page.id: Watched(page, PageMemory()) for page in watched},
             clock=clock,
-            record=record,
+            record=once.recording(record),
             stop=asyncio.Event(),
             staff=once.staff(None),
             incoming=incoming,

@@ -8,7 +8,7 @@ import pytest
 
 from pollwise.errors import InputError
 from pollwise.events import Added, HostBlocked, Tick
-from pollwise.live.loop import Progress
+from pollwise.live.progress import Progress
 from pollwise.live.run_figures import RunFigures, RunMeter, decode, encode
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.deadline.uniform import Uniform

@@ -1,7 +1,7 @@
 """People are told once that hosts cannot take the budget."""
 
 from pollwise.events import Added, HostPaced, Removed
-from pollwise.live.loop import Progress
+from pollwise.live.progress import Progress
 from pollwise.live.shortfalls import ShortfallTeller
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.scheduler.scheduler import Scheduler

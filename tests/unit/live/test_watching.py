@@ -7,8 +7,9 @@ import pytest
 
 from pollwise.errors import InputError
 from pollwise.events import HostBlocked, Poll, Polled, Tick
+from pollwise.live.ahead import Ahead, NextPoll, ahead
 from pollwise.live.requests import ChangeSettings, encode_request
-from pollwise.live.watching import Ahead, NextPoll, ahead, named_pages, watch_pages
+from pollwise.live.watching import named_pages, watch_pages
 from pollwise.notify.receivers import receiver_of
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.index.bayes_index import BayesianIndex

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.events import Added, HostBlocked, Removed, Tick
+from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.first_copies import FirstCopies
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Outcome, Page
@@ -33,7 +34,7 @@ def scheduler(budget: float = 1e-3, first: float = 1.0, **options: float) -> Sch
 
 
 def waiting(*pages: Page) -> FirstCopies:
-    some = FirstCopies(Budget(1.0))
+    some = FirstCopies(Budget(1.0), CellRate(Budget(1e-3)))
     for page in pages:
         some.add(page)
     return some
@@ -84,7 +85,7 @@ class TestQueue:
                 some.put_back(page_id, now + seconds)
                 ready.add(page_id)
             elif what == "update" and page_id in some:
-                some.update(Page(page_id, scope="ab"[page_id % 2], weight=1 + seconds))
+                some.update(Page(page_id, scope="ab"[page_id % 2], weight=1 + seconds), now)
             elif what == "take":
                 page = some.take(now, always_free)
                 if page is not None:

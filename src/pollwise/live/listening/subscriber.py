@@ -19,7 +19,7 @@ from pollwise.live.listening.subscription import (
     denied,
     failed,
 )
-from pollwise.live.loop import Progress, Watched
+from pollwise.live.progress import Progress, Watched
 from pollwise.sources.view import HubLinks
 from pollwise.store import Store
 from pollwise.store.records import StoredSubscription

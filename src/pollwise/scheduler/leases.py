@@ -1,0 +1,76 @@
+"""Polls under way: what they take of hosts and budget until they are answered or given up."""
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pollwise.scheduler.cell_rate import CellRate
+from pollwise.scheduler.hosts import Hosts
+
+__all__ = ["Lease", "Leases", "Terms"]
+
+
+class Terms(NamedTuple):
+    """What the scheduler needs of a page."""
+
+    scope: str
+    cost: float
+    weight: float
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A poll under way, of a page as it was when the poll began, with the rates it counts in."""
+
+    page: Terms
+    rates: tuple[CellRate, ...]
+    started_at: float
+    expires_at: float
+
+
+class Leases:
+    """The polls under way, each of which is given up `seconds` after its start.
+
+    A host knows of the poll that it has to answer. A poll counts in its rates by the cost that its
+    page has; the real cost, known when it is answered, corrects that.
+    """
+
+    def __init__(self, seconds: float, hosts: Hosts) -> None:
+        self._seconds = seconds
+        self._hosts = hosts
+        # All are equally long, and time never falls: the first one expires first.
+        self.by_page: OrderedDict[int, Lease] = OrderedDict()
+        """By the id of the page, to be read."""
+        self.begun = 0
+        """The number of polls that were begun."""
+
+    @property
+    def first_expiry(self) -> float:
+        """When the first one has run out; infinite: there is none."""
+        return next(iter(self.by_page.values())).expires_at if self.by_page else math.inf
+
+    def begin(self, page_id: int, page: Terms, rates: tuple[CellRate, ...], now: float) -> None:
+        """A poll begins."""
+        self.begun += 1
+        for rate in rates:
+            rate.spend(page.cost, now)
+        self.by_page[page_id] = Lease(page, rates, now, now + self._seconds)
+        self._hosts.poll_begun(page.scope, now)
+
+    def end(self, page_id: int, cost: float, now: float) -> None:
+        """A poll was answered, and cost so much."""
+        lease = self.by_page[page_id]
+        del self.by_page[page_id]
+        more = cost / lease.page.cost - 1.0
+        self._hosts.fetched_more(lease.page.scope, max(more, 0.0), now)
+        self._hosts.poll_ended(lease.page.scope, now, again=more > 0)
+        for rate in lease.rates:
+            rate.correct(cost - lease.page.cost, now)
+
+    def give_up_first(self, now: float) -> tuple[int, Lease]:
+        """Give up the poll that is under way for the longest time: its page, and what it was."""
+        page_id, lease = self.by_page.popitem(last=False)
+        self._hosts.poll_lost(lease.page.scope, now)
+        return page_id, lease
