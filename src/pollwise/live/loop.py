@@ -14,6 +14,7 @@ from pollwise.events import (
     Aimed,
     Command,
     Event,
+    HostFreed,
     Linked,
     PolicyReady,
     Poll,
@@ -45,7 +46,8 @@ _SHARED = 4
 """A turn in which so many polls end counts twice: there are many of them, and half as many turns
 cost less than that each waits 50 ms longer."""
 _MANY = 8
-"""A turn is not put off once one in so many of the polls under way has ended."""
+"""A turn is not put off once one in so many of the polls under way has ended, or looks for noise.
+Those that look do not count: they take long, and their hosts are free meanwhile."""
 _STAFF_PERIOD = 1.0
 """Seconds after which the staff is asked for again, though nothing has happened."""
 _OTHER_PARTS = "other parts of the page count than when it was asked for"
@@ -144,7 +146,10 @@ async def run(
         if awaited and awaited[0].done():
             awaited.pop().result()
             yield PolicyReady(clock())
-        yield from _heeded(incoming.take(), watched, clock())
+        for event in _heeded(incoming.take(), watched, clock()):
+            if isinstance(event, HostFreed):
+                under_way.looks(event.page_id)
+            yield event
         for change in incoming.take_remasked():
             if change.page_id in watched:
                 _remask(watched, change)
@@ -166,6 +171,7 @@ async def run(
                 wake_at = under_way.obey(scheduler.handle(event))
             # Only now, as a poll that has ended may be of a page of which something else is wanted.
             turn = _turn(under_way.ended(), watched, clock())
+            turns.next_at = min(turns.next_at, clock())  # one that could not wait owes nothing
             turns.spend(2.0 if len(turn.reports) >= _SHARED else 1.0, clock())
             for event in turn.events if events or turn.events else (Tick(clock()),):
                 events.append(event)
@@ -192,10 +198,15 @@ async def run(
                 ]
                 await clock.wait(waits_for, look_at)
             ends_early: list[asyncio.Future[Any]] = [stopping]
+            put_off = turns.next_at
             if not is_spent:  # else a free host, or a free place on the staff, waits for the turn
                 ends_early.append(under_way.many())
-            while clock() < turns.next_at and not any(one.done() for one in ends_early):
-                await clock.wait(ends_early, turns.next_at)
+                if under_way.awaited <= _MANY:
+                    ends_early.append(incoming.arrived())
+                if under_way.awaited == 0:  # nothing would end that could be taken in, too
+                    put_off = min(put_off, scheduler.next_free_at)
+            while clock() < put_off and not any(one.done() for one in ends_early):
+                await clock.wait(ends_early, put_off)
         # The scheduler takes in what arrived at the last moment before it is recorded.
         events = list(news())
         turn = _turn(await under_way.cut_short(), watched, clock())
@@ -222,6 +233,7 @@ class _UnderWay:
         """What the first poll raised that did not report."""
         self._asked: dict[asyncio.Task[PollReport], Page] = {}
         """The pages as they were when their polls began."""
+        self._looking: set[asyncio.Task[PollReport]] = set()
         self._remasked: dict[int, list[MaskChange]] = {}
         """What was changed of the masks of pages while they were polled, by id."""
         self._ended = 0
@@ -252,6 +264,15 @@ class _UnderWay:
         if any(page.id == change.page_id for page in self._asked.values()):
             self._remasked.setdefault(change.page_id, []).append(change)
 
+    def looks(self, page_id: int) -> None:
+        """Note that the poll of a page has its answer, and goes on to look for noise."""
+        self._looking |= {poll for poll, page in self._asked.items() if page.id == page_id}
+
+    @property
+    def awaited(self) -> int:
+        """The polls that were not taken out yet, but for those that look for noise."""
+        return len(self.polls) - len(self._looking)
+
     def _look_anew(self) -> None:
         loop = asyncio.get_running_loop()
         self._ended, self._news, self._many = 0, loop.create_future(), loop.create_future()
@@ -262,7 +283,7 @@ class _UnderWay:
         self._ended += 1
         if not self._news.done():
             self._news.set_result(None)
-        if self._ended * _MANY >= len(self.polls) and not self._many.done():
+        if self._ended * _MANY >= self.awaited and not self._many.done():
             self._many.set_result(None)
 
     def news(self) -> asyncio.Future[None]:
@@ -294,6 +315,7 @@ class _UnderWay:
         None if it raised an error, which is kept if it is the first.
         """
         asked = self._asked.pop(poll)
+        self._looking.discard(poll)
         try:
             report = poll.result()
         except BaseException as error:

@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 import uvloop
 
 from pollwise.errors import StateError, StoreDiskError, StoreError
+from pollwise.events import HostFreed
 from pollwise.fetch_settings import FetchSettings
 from pollwise.insight.words import duration, number
 from pollwise.live.clock import Clock, LiveClock
@@ -358,6 +359,7 @@ async def web_poller(
     by_address: bool = False,
     blocked_until: Callable[[str], float] = lambda scope: 0.0,
     recall: Recall | None = None,
+    freed: Callable[[HostFreed], None] = lambda event: None,
     traffic: Traffic | None = None,
 ) -> AsyncIterator[WebPoller]:
     """A poller of the live web, for watches and collections: all its exchanges wait for their turn.
@@ -417,6 +419,7 @@ async def web_poller(
             follow_redirects=follow_redirects,
             shared_scopes=shared_scopes,
             recall=recall,
+            freed=freed,
             groups=groups,
             hubs=Hubs(exchanges, fetcher),
             rendering=Renderer(

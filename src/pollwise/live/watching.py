@@ -320,6 +320,7 @@ async def _watch(
             shared_scopes=scopes.shared,
             blocked_until=session.scheduler.host_blocked_until,
             recall=recall,
+            freed=lambda event: incoming.put([event]),
             traffic=traffic,
         ) as poller,
     ):

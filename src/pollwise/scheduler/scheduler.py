@@ -23,6 +23,7 @@ from pollwise.events import (
     Command,
     Event,
     HostBlocked,
+    HostFreed,
     HostPaced,
     Linked,
     PolicyReady,
@@ -88,6 +89,8 @@ class _Lease:
     """What it was counted in."""
     started_at: float
     expires_at: float
+    looks: bool = False
+    """It has its answer and looks for noise, while others have its host."""
 
 
 _NO_BOUNDS = Bounds()
@@ -108,10 +111,12 @@ class Scheduler:
     *Politeness.* Each scope (`Page.scope`; pages without one are free) gets one poll at a time, and
     between the end of one and the start of the next at least `crawl_delay` seconds pass, or as many
     as the host asked for (`HostPaced`, at most `longest_pace`); none starts before a `HostBlocked`
-    has ended. Pages that are selected while their host is busy wait in line for it; when it is free
-    a policy that is a `Chooser` says which one is polled, else it is the first. Once `line` pages
-    wait, the others go back to the policy. With a short line chance decides which page finds room,
-    and some hardly ever do, unless the policy itself chooses among the pages of a host.
+    has ended. A poll that waits before it fetches its page again (`HostFreed`) lets others have the
+    host meanwhile, as far as there is time. Pages that are selected while their host is busy wait
+    in line for it; when it is free a policy that is a `Chooser` says which one is polled, else it
+    is the first. Once `line` pages wait, the others go back to the policy. With a short line chance
+    decides which page finds room, and some hardly ever do, unless the policy itself chooses among
+    the pages of a host.
 
     *Groups and limits.* Hosts that `groups` names share the scope that it gives them. `limits` has,
     by scope, the most polls a second: those of one scope are that far apart, whatever they cost.
@@ -349,6 +354,11 @@ class Scheduler:
         rate = self._cell_rate if self.first_copies_wait_for_budget else self._first_copies.rate
         return max(rate.next_at, self._first_copies.ready_at)
 
+    @property
+    def next_free_at(self) -> float:
+        """When the first host is expected to be free for a page in line, or for a first copy."""
+        return min(self._hosts.first_free, self.first_copy_at)
+
     def scope_of(self, page_id: int) -> str:
         """The politeness scope of a page; `LookupError` if it is not known."""
         return self._pages[page_id].scope
@@ -560,6 +570,8 @@ class Scheduler:
                 self._bounds.each_once(now)
             case HostBlocked():
                 self._hosts.block(self._shared(event.scope), event.until)
+            case HostFreed():
+                self._free_host(event.page_id, event.seconds, now)
             case HostPaced():
                 scope = self._shared(event.scope)
                 self._hosts.pace(scope, event.delay, now)
@@ -691,10 +703,19 @@ class Scheduler:
         until = self._back_offs.failed(failure, started_at, now)
         self._bounds.failed(failure.page_id, now, until)
 
+    def _free_host(self, page_id: int, seconds: float, now: float) -> None:
+        """Let others have the host of a page whose poll waits for so many seconds."""
+        lease = self._leases.get(page_id)
+        if lease is None or lease.looks:
+            return
+        if self._hosts.look_begun(lease.page.scope, seconds, now):
+            self._leases[page_id] = replace(lease, looks=True)
+            self._host_freed(lease.page.scope, now)
+
     def _end(self, lease: _Lease, tell: Callable[[str, float], None], now: float) -> None:
         """Tell the host that its poll was answered or lost."""
         scope = lease.page.scope
-        tell(scope, now)
+        (self._hosts.look_ended if lease.looks else tell)(scope, now)
         self._host_freed(scope, now)
 
     def _host_freed(self, scope: str, now: float) -> None:
