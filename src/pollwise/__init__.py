@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pollwise.events import Command as Command
     from pollwise.events import Event as Event
     from pollwise.events import HostBlocked as HostBlocked
+    from pollwise.events import HostFreed as HostFreed
     from pollwise.events import HostPaced as HostPaced
     from pollwise.events import Linked as Linked
     from pollwise.events import PolicyReady as PolicyReady
@@ -123,8 +124,8 @@ _NAMES = {
         " StoreInUseError StoreVersionError TraceError"
     ),
     "pollwise.events": (
-        "Added Aimed Budgeted Command Event HostBlocked HostPaced Linked PolicyReady Poll Polled"
-        " Removed Rescored SavedUp Signalled Staffed Tick Together Updated WakeAt"
+        "Added Aimed Budgeted Command Event HostBlocked HostFreed HostPaced Linked PolicyReady"
+        " Poll Polled Removed Rescored SavedUp Signalled Staffed Tick Together Updated WakeAt"
     ),
     "pollwise.knapsack": "Allocation allocate concave_amounts det_ks polling_amounts",
     "pollwise.metrics": "Changes Polls Score score",

@@ -23,6 +23,7 @@ __all__ = [
     "Command",
     "Event",
     "HostBlocked",
+    "HostFreed",
     "HostPaced",
     "Linked",
     "PolicyReady",
@@ -120,6 +121,18 @@ class HostBlocked:
 
 
 @dataclass(frozen=True, slots=True)
+class HostFreed:
+    """A poll has its answer, but waits for so many seconds and fetches its page again.
+
+    Until then the host need not wait for the end of the poll.
+    """
+
+    now: float
+    page_id: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class HostPaced:
     """A politeness scope that asked for a delay in seconds between polls (Crawl-delay)."""
 
@@ -187,6 +200,7 @@ Event = (
     | Signalled
     | SavedUp
     | HostBlocked
+    | HostFreed
     | HostPaced
     | Linked
     | Rescored

@@ -12,7 +12,7 @@ from hypothesis import Phase, settings
 
 import pollwise
 from pollwise.objectives import Freshness
-from pollwise.policies.arrays import ABSENT, HELD
+from pollwise.policies.arrays import ABSENT
 from pollwise.policies.base import Policy
 from pollwise.policies.deadline.fixed import Fixed
 from pollwise.policies.deadline.optimal import Optimal
@@ -138,8 +138,8 @@ class LosesLeases(Uniform):
 class LosesDeferrals(Uniform):
     def load_state_dict(self, state: StateDict) -> None:
         super().load_state_dict(state)
-        pages = self.state.pages
-        pages["key"][pages["where"] == HELD] = -np.inf
+        held = self.state.held
+        held["time"][1 : held["page"][0] + 1] = -np.inf
 
 
 class LosesBoth(Uniform):

@@ -2,10 +2,13 @@
 
 import asyncio
 from itertools import count
+from math import inf
 
 import pytest
 from aiohttp import web
 
+from pollwise.events import HostFreed
+from pollwise.live.incoming import Incoming
 from pollwise.live.recalling import recalling
 from pollwise.live.session import Session
 from pollwise.live.web_polling import web_poller
@@ -24,7 +27,7 @@ QUOTES = ("To be or not to be", "I think", "All is one", "So it goes", "Call me"
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     """Nothing here shows seconds."""
-    monkeypatch.setattr(polite_fetcher, "_APART", 0.0)
+    monkeypatch.setattr(polite_fetcher, "APART", 0.0)
 
 
 class PatientClock(FakeClock):
@@ -117,6 +120,56 @@ async def test_only_news_are_changes(site, tmp_path):
     assert len(set(versions["/plain"])) == len(versions["/plain"])
     # Two fetches more for a page with noise, and some for changes that are none.
     assert len(site.asked) <= 2 + sum(record.polls + 12 for record in records.values())
+
+
+class RestlessClock(FakeClock):
+    """Time passes if nothing has ended for a moment, though polls are under way."""
+
+    async def wait(self, tasks, until):
+        done, _ = await asyncio.wait(tasks, timeout=0.1, return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            await super().wait(tasks, until)
+
+
+async def test_other_pages_are_polled_while_one_is_looked_at(site, tmp_path, monkeypatch):
+    """However long it waits before it is fetched again: here for as long as the run lasts."""
+    monkeypatch.setattr(polite_fetcher, "APART", 3600.0)
+    numbers = count()
+
+    async def noisy(request: web.Request) -> web.Response:
+        return web.Response(text=f"<p>{next(numbers)}", content_type=HTML)
+
+    site.answers["/noisy"] = noisy
+    quiet = [f"/{n}" for n in range(9)]
+    for path in quiet:
+        site.says(path, "<p>Quiet", Content_Type=HTML)
+    db, clock, stop, incoming = tmp_path / "x.db", RestlessClock(0.0), asyncio.Event(), Incoming()
+    clock.stop_at(200.0, stop)  # earlier than the poll is given up
+    looked_since = inf
+
+    def freed(event: HostFreed) -> None:
+        nonlocal looked_since
+        looked_since = len(site.asked)
+        incoming.put([event])
+
+    def enough(*_: object) -> None:
+        if len(site.asked) >= looked_since + 12:
+            stop.set()
+
+    with Store.open(db) as store:
+        new = [NewPage(site.url(path), site.host) for path in ("/noisy", *quiet)]
+        store.add_pages(new, now=0.0)
+        settings = WatchSettings(budget="1/second", crawl_delay=0.0)
+        session = Session(store, settings, clock=clock, say=print)
+        async with (
+            recalling(db) as recall,
+            web_poller(
+                clock, crawl_delay=0.0, allow_private=True, recall=recall, freed=freed
+            ) as poller,
+        ):
+            await session.run(poller, stop, on_progress=enough, incoming=incoming)
+    assert len(site.asked) >= looked_since + 12
+    assert site.paths.count("/noisy") == 2
 
 
 async def test_a_page_of_nothing_but_noise_is_left_as_it_is(site, clock):

@@ -106,6 +106,26 @@ async def test_a_page_is_fetched_again_however_long_its_host_wants_to_rest(delay
     assert [begun for _, begun, _ in web.exchanges] == pytest.approx(begins)
 
 
+async def test_others_wait_for_one_fetch_that_is_made_again_at_most():
+    web = Web()
+
+    async def sleep(seconds: float) -> None:
+        await asyncio.sleep(0)
+        web.now += seconds
+
+    web.polite = PoliteFetcher(web, delay=3.0, clock=lambda: web.now, sleep=sleep)
+    again = [web.polite.fetch(f"http://a/{n}", NOTHING, again=True) for n in range(12)]
+    looks = asyncio.gather(*again)
+    while not web.exchanges:
+        await asyncio.sleep(0)
+    await web.polite.fetch("http://a/other", NOTHING)
+    urls = [url for url, _, _ in web.exchanges]
+    assert urls.index("http://a/other") <= 2
+    await looks
+    assert len(web.exchanges) == 13
+    assert min(b - a for (_, a, _), (_, b, _) in pairwise(web.exchanges)) >= 3.99
+
+
 async def test_a_redirect_that_is_fetched_again_may_take_as_long():
     web = Web(a="http://b/")
     web.polite = PoliteFetcher(web, delay=60.0, clock=lambda: web.now, sleep=web.wait)

@@ -98,7 +98,7 @@ async def test_a_page_costs_what_its_browser_asked_for(site, clock):
 
 
 async def test_a_look_for_noise_renders_too(site, clock, monkeypatch):
-    monkeypatch.setattr(polite_fetcher, "_APART", 0.0)
+    monkeypatch.setattr(polite_fetcher, "APART", 0.0)
     numbers = count()
 
     async def answer(request: web.Request) -> web.Response:

@@ -25,7 +25,7 @@ EVERY = 40.0
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     """Nothing here shows seconds."""
-    monkeypatch.setattr(polite_fetcher, "_APART", 0.0)
+    monkeypatch.setattr(polite_fetcher, "APART", 0.0)
 
 
 class PatientClock(FakeClock):

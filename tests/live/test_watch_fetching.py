@@ -7,12 +7,15 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 import pollwise
 from pollwise.errors import StoreError
+from pollwise.events import HostFreed
 from pollwise.store import Store
 
 from .proxy import Proxy
@@ -162,6 +165,23 @@ async def test_a_host_gets_no_more_polls_than_its_limit_in_the_next_run_too(runs
     status, text = await runs.end("explain", site.url({"/a": "/b", "/b": "/a"}[polled]))
     assert status == 0
     assert "its limit of 2/day is used up" in " ".join(text.replace("│", " ").split())
+
+
+async def test_a_poll_that_looks_for_noise_frees_its_host(runs, site, tmp_path):
+    numbers = count()
+
+    async def noisy(request: web.Request) -> web.Response:
+        return web.Response(text=f"<p>Visitor {next(numbers)}", content_type="text/html")
+
+    site.answers["/noisy"] = noisy
+    site.says("/quiet", "text")
+    urls = [site.url("/noisy"), site.url("/quiet")]
+    watch = await runs.start("watch", *urls, "--budget", "300/minute", "--crawl-delay", "0")
+    await until(lambda: site.paths.count("/noisy") >= 4)  # the last two are one look
+    await stopped(watch)
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        [run] = store.runs()
+        assert any(isinstance(event, HostFreed) for event in store.events(run.id))
 
 
 async def test_a_limit_may_be_for_a_group_of_the_run_before(runs, site):

@@ -16,6 +16,7 @@ from pollwise.events import (
     Budgeted,
     Event,
     HostBlocked,
+    HostFreed,
     HostPaced,
     Linked,
     PolicyReady,
@@ -82,6 +83,7 @@ BY_KIND = {
     Signalled: st.builds(Signalled, times, st.lists(ids, max_size=4).map(tuple), times),
     Removed: st.builds(Removed, times, st.lists(ids, max_size=4).map(tuple)),
     HostBlocked: st.builds(HostBlocked, times, st.text(), times),
+    HostFreed: st.builds(HostFreed, times, ids, numbers),
     HostPaced: st.builds(HostPaced, times, st.text(), numbers),
     Linked: st.builds(
         Linked,
@@ -161,6 +163,7 @@ def test_the_format_of_the_log():
         '["Removed",3.0,[7,8]]': Removed(3.0, (7, 8)),
         '["Signalled",3.0,[7,8],2.5]': Signalled(3.0, (7, 8), 2.5),
         '["HostBlocked",3.0,"a.example",Infinity]': HostBlocked(3.0, "a.example", math.inf),
+        '["HostFreed",3.0,7,1.5]': HostFreed(3.0, 7, 1.5),
         '["HostPaced",3.0,"a.example",10.0]': HostPaced(3.0, "a.example", 10.0),
         '["Linked",3.0,7,[8,9],["next","up"],[]]': Linked(
             3.0, 7, Links(np.array([8, 9]), ("next", "up"))

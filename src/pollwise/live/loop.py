@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Seque
 from dataclasses import replace
 from typing import Any
 
-from pollwise.events import Event, PolicyReady, Staffed, Tick
+from pollwise.events import Event, HostFreed, PolicyReady, Staffed, Tick
 from pollwise.live.clock import Clock
 from pollwise.live.incoming import Incoming
 from pollwise.live.progress import Progress, Watched, heeded, progress_of, remask
-from pollwise.live.under_way import UnderWay
+from pollwise.live.under_way import MANY, UnderWay
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget
@@ -75,7 +75,10 @@ async def run(
         if awaited and awaited[0].done():
             awaited.pop().result()
             yield PolicyReady(clock())
-        yield from heeded(incoming.take(), watched, clock())
+        for event in heeded(incoming.take(), watched, clock()):
+            if isinstance(event, HostFreed):
+                under_way.looks(event.page_id)
+            yield event
         for change in incoming.take_remasked():
             if change.page_id in watched:
                 remask(watched, change)
@@ -97,6 +100,7 @@ async def run(
                 wake_at = under_way.obey(scheduler.handle(event))
             # Only now, as a poll that has ended may be of a page of which something else is wanted.
             turn = progress_of(under_way.ended(), watched, clock())
+            turns.next_at = min(turns.next_at, clock())  # one that could not wait owes nothing
             turns.spend(2.0 if len(turn.reports) >= _SHARED else 1.0, clock())
             for event in turn.events if events or turn.events else (Tick(clock()),):
                 events.append(event)
@@ -123,10 +127,15 @@ async def run(
                 ]
                 await clock.wait(waits_for, look_at)
             ends_early: list[asyncio.Future[Any]] = [stopping]
+            put_off = turns.next_at
             if not is_spent:  # else a free host, or a free place on the staff, waits for the turn
                 ends_early.append(under_way.many())
-            while clock() < turns.next_at and not any(one.done() for one in ends_early):
-                await clock.wait(ends_early, turns.next_at)
+                if under_way.awaited <= MANY:
+                    ends_early.append(incoming.arrived())
+                if under_way.awaited == 0:  # nothing would end that could be taken in, too
+                    put_off = min(put_off, scheduler.next_free_at)
+            while clock() < put_off and not any(one.done() for one in ends_early):
+                await clock.wait(ends_early, put_off)
         # The scheduler takes in what arrived at the last moment before it is recorded.
         events = list(news())
         turn = progress_of(await under_way.cut_short(), watched, clock())

@@ -11,10 +11,11 @@ from pollwise.types import Outcome, Page, has_same_parts
 from pollwise.web.noise.by_hand import MaskChange
 from pollwise.web.poller import Poller, PollReport
 
-__all__ = ["UnderWay"]
+__all__ = ["MANY", "UnderWay"]
 
-_MANY = 8
-"""A turn is not put off once one in so many of the polls under way has ended."""
+MANY = 8
+"""A turn is not put off once one in so many of the polls under way has ended, or looks for noise.
+Those that look do not count: they take long, and their hosts are free meanwhile."""
 _OTHER_PARTS = "other parts of the page count than when it was asked for"
 
 
@@ -29,6 +30,7 @@ class UnderWay:
         """What the first poll raised that did not report."""
         self._asked: dict[asyncio.Task[PollReport], Page] = {}
         """The pages as they were when their polls began."""
+        self._looking: set[asyncio.Task[PollReport]] = set()
         self._remasked: dict[int, list[MaskChange]] = {}
         """What was changed of the masks of pages while they were polled, by id."""
         self._ended = 0
@@ -59,6 +61,15 @@ class UnderWay:
         if any(page.id == change.page_id for page in self._asked.values()):
             self._remasked.setdefault(change.page_id, []).append(change)
 
+    def looks(self, page_id: int) -> None:
+        """Note that the poll of a page has its answer, and goes on to look for noise."""
+        self._looking |= {poll for poll, page in self._asked.items() if page.id == page_id}
+
+    @property
+    def awaited(self) -> int:
+        """The polls that were not taken out yet, but for those that look for noise."""
+        return len(self.polls) - len(self._looking)
+
     def _look_anew(self) -> None:
         loop = asyncio.get_running_loop()
         self._ended, self._news, self._many = 0, loop.create_future(), loop.create_future()
@@ -69,7 +80,7 @@ class UnderWay:
         self._ended += 1
         if not self._news.done():
             self._news.set_result(None)
-        if self._ended * _MANY >= len(self.polls) and not self._many.done():
+        if self._ended * MANY >= self.awaited and not self._many.done():
             self._many.set_result(None)
 
     def news(self) -> asyncio.Future[None]:
@@ -101,6 +112,7 @@ class UnderWay:
         None if it raised an error, which is kept if it is the first.
         """
         asked = self._asked.pop(poll)
+        self._looking.discard(poll)
         try:
             report = poll.result()
         except BaseException as error:

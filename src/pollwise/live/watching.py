@@ -312,6 +312,7 @@ class _Watch:
                 several_origins=scopes.several_origins,
                 blocked_until=session.scheduler.host_blocked_until,
                 recall=recall,
+                freed=lambda event: incoming.put([event]),
                 traffic=traffic,
             ) as poller,
         ):

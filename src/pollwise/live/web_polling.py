@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from types import MappingProxyType
 
+from pollwise.events import HostFreed
 from pollwise.fetch_settings import FetchSettings
 from pollwise.live.clock import LiveClock
 from pollwise.units import HOUR
@@ -51,6 +52,7 @@ async def web_poller(
     by_address: bool = False,
     blocked_until: Callable[[str], float] = lambda scope: 0.0,
     recall: Recall | None = None,
+    freed: Callable[[HostFreed], None] = lambda event: None,
     traffic: Traffic | None = None,
 ) -> AsyncIterator[WebPoller]:
     """A poller of the live web, for watches and collections: all its exchanges wait for their turn.
@@ -110,6 +112,7 @@ async def web_poller(
             follow_redirects=follow_redirects,
             several_origins=several_origins,
             recall=recall,
+            freed=freed,
             groups=groups,
             hubs=Hubs(exchanges, fetcher),
             rendering=Renderer(

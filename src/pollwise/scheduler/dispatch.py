@@ -167,6 +167,11 @@ class Dispatch:
             tags = {page_id: terms.tags for page_id, terms in self.pages.items() if terms.tags}
             self.policy.share_out(dict(shares), tags)
 
+    def look(self, page_id: int, seconds: float, now: float) -> None:
+        """Let others have the host of a page whose poll waits for so many seconds, if they can."""
+        if self._leases.look(page_id, seconds, now):
+            self.host_freed(self._under_way[page_id].page.scope, now)
+
     def host_freed(self, scope: str, now: float) -> None:
         """A host may be free sooner than the pages expect that are ahead of the policy's choice."""
         free_at = self._hosts.free_at(scope, now)

@@ -12,6 +12,7 @@ from pollwise.events import (
     Aimed,
     Budgeted,
     Event,
+    HostFreed,
     Linked,
     Polled,
     Rescored,
@@ -72,6 +73,9 @@ def check_event(event: Event) -> None:
         require("SavedUp: seconds", event.seconds, fits, "finite and at least 0")
     if isinstance(event, Signalled):
         require_seconds("Signalled: at", event.at)
+    if isinstance(event, HostFreed):
+        fits = 0 <= event.seconds < math.inf
+        require("HostFreed: seconds", event.seconds, fits, "finite and at least 0")
     if isinstance(event, Staffed):
         require("Staffed: polls", event.polls, event.polls >= 0, "at least 0")
 

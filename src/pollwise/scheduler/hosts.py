@@ -122,6 +122,21 @@ class Hosts:
         """The poll of this scope was answered; it may have fetched its page `again`."""
         self._note(scope, politeness.poll_ended(self._host(scope), now, again=again), now)
 
+    def look_begun(self, scope: str, seconds: float, now: float) -> bool:
+        """The poll of this scope was answered, and fetches its page again after so many seconds.
+
+        Whether others have time until then; else the poll goes on.
+        """
+        host = politeness.look_begun(self._host(scope), now)
+        if not scope or not politeness.leaves_time(host, seconds, self._crawl_delay):
+            return False
+        self._note(scope, host, now)
+        return True
+
+    def look_ended(self, scope: str, now: float) -> None:
+        """The poll of this scope that looked while others had the host has ended."""
+        self._note(scope, politeness.look_ended(self._host(scope), now), now)
+
     def poll_lost(self, scope: str, now: float) -> None:
         """The poll of this scope was given up."""
         self._note(scope, politeness.poll_lost(self._host(scope), now), now)

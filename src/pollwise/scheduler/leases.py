@@ -2,7 +2,7 @@
 
 import math
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pollwise.scheduler.cell_rate import CellRate
@@ -28,6 +28,8 @@ class Lease:
     rates: tuple[CellRate, ...]
     started_at: float
     expires_at: float
+    looks: bool = False
+    """It has its answer and looks for noise, while others have its host."""
 
 
 class Leases:
@@ -59,18 +61,35 @@ class Leases:
         self.by_page[page_id] = Lease(page, rates, now, now + self._seconds)
         self._hosts.poll_begun(page.scope, now)
 
+    def look(self, page_id: int, seconds: float, now: float) -> bool:
+        """A poll waits for so many seconds before it fetches its page again.
+
+        Whether others have its host meanwhile.
+        """
+        lease = self.by_page.get(page_id)
+        if lease is None or lease.looks:
+            return False
+        if not self._hosts.look_begun(lease.page.scope, seconds, now):
+            return False
+        self.by_page[page_id] = replace(lease, looks=True)
+        return True
+
     def end(self, page_id: int, cost: float, now: float) -> None:
         """A poll was answered, and cost so much."""
         lease = self.by_page[page_id]
         del self.by_page[page_id]
         more = cost / lease.page.cost - 1.0
         self._hosts.fetched_more(lease.page.scope, max(more, 0.0), now)
-        self._hosts.poll_ended(lease.page.scope, now, again=more > 0)
+        if lease.looks:
+            self._hosts.look_ended(lease.page.scope, now)
+        else:
+            self._hosts.poll_ended(lease.page.scope, now, again=more > 0)
         for rate in lease.rates:
             rate.correct(cost - lease.page.cost, now)
 
     def give_up_first(self, now: float) -> tuple[int, Lease]:
         """Give up the poll that is under way for the longest time: its page, and what it was."""
         page_id, lease = self.by_page.popitem(last=False)
-        self._hosts.poll_lost(lease.page.scope, now)
+        ended = self._hosts.look_ended if lease.looks else self._hosts.poll_lost
+        ended(lease.page.scope, now)
         return page_id, lease

@@ -4,6 +4,9 @@ A host, or whatever shares a politeness scope, gets one poll at a time and is le
 for the crawl delay that every host is due, or its own if that is longer (`Crawl-delay` in
 robots.txt, not part of RFC 9309), and until the time that it named itself (Retry-After, RFC 9110
 section 10.2.3).
+
+A poll that has its answer may *look* for noise: it waits and fetches its page again. Other polls
+may have the host meanwhile, and each fetch of the look takes one turn of it, like a poll.
 """
 
 import math
@@ -14,6 +17,9 @@ __all__ = [
     "Turn",
     "blocked",
     "free_at",
+    "leaves_time",
+    "look_begun",
+    "look_ended",
     "paced",
     "poll_begun",
     "poll_ended",
@@ -36,7 +42,8 @@ class Host(NamedTuple):
     wants to be left alone, `ended_at` the end of its latest poll, `duration` the seconds that its
     latest answer took (at first a guess), `answers_in` what they take on average lately (0: none
     was measured). `polling_since` is the start of the poll under way (None: there is none),
-    `waiting` the number of pages turned away since a poll began or ended.
+    `waiting` the number of pages turned away since a poll began or ended. `looks` are under way
+    beside that poll, which began `among_looks`: it may have to wait for theirs.
     """
 
     pace: float = 0.0
@@ -46,6 +53,8 @@ class Host(NamedTuple):
     answers_in: float = 0.0
     polling_since: float | None = None
     waiting: int = 0
+    looks: int = 0
+    among_looks: bool = False
 
 
 class Turn(NamedTuple):
@@ -119,23 +128,46 @@ def turned_away(host: Host, now: float, crawl_delay: float) -> tuple[Host, float
 
 def poll_begun(host: Host, now: float) -> Host:
     """The host with a poll under way."""
-    return host._replace(polling_since=now, waiting=0)
+    return host._replace(polling_since=now, waiting=0, among_looks=host.looks > 0)
 
 
 def poll_ended(host: Host, now: float, *, again: bool = False) -> Host:
     """The host after its poll was answered.
 
-    The time of one that fetched its page `again` is not that of an answer.
+    The time of one that fetched its page `again`, or began among looks, is not that of an answer.
     """
     if host.polling_since is None:
         return host._replace(ended_at=now, waiting=0)
     took, usual = now - host.polling_since, host.answers_in
     # The first poll reads robots.txt as well.
-    if host.ended_at > -math.inf and not again:
+    if host.ended_at > -math.inf and not again and not host.among_looks:
         usual = usual + _LATEST * (took - usual) if usual > 0 else took
     return host._replace(
         polling_since=None, ended_at=now, duration=took, answers_in=usual, waiting=0
     )
+
+
+def look_begun(host: Host, now: float) -> Host:
+    """The host after its poll was answered and lets others have it while it looks for noise."""
+    host = poll_ended(host, now)
+    return host._replace(looks=host.looks + 1)
+
+
+def leaves_time(host: Host, seconds: float, crawl_delay: float) -> bool:
+    """Whether the looks under way, which take a turn of the host each within so many seconds, leave
+    others any.
+
+    >>> [leaves_time(Host(looks=looks), 1.1, crawl_delay=0.5) for looks in (1, 2, 3)]
+    [True, True, False]
+    """
+    pause, answers_in = turn_of(host, crawl_delay)
+    return host.looks * (pause + answers_in) <= seconds
+
+
+def look_ended(host: Host, now: float) -> Host:
+    """The host after a look, whose latest fetch has just ended unless a poll is under way."""
+    host = host._replace(looks=host.looks - 1)
+    return host if host.polling_since is not None else host._replace(ended_at=now)
 
 
 def poll_lost(host: Host, now: float) -> Host:

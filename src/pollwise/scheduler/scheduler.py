@@ -18,6 +18,7 @@ from pollwise.events import (
     Command,
     Event,
     HostBlocked,
+    HostFreed,
     HostPaced,
     Linked,
     PolicyReady,
@@ -68,10 +69,12 @@ class Scheduler:
     *Politeness.* Each scope (`Page.scope`; pages without one are free) gets one poll at a time, and
     between the end of one and the start of the next at least `crawl_delay` seconds pass, or as many
     as the host asked for (`HostPaced`, at most `longest_pace`); none starts before a `HostBlocked`
-    has ended. Pages that are selected while their host is busy wait in line for it; when it is free
-    a policy that is a `Chooser` says which one is polled, else it is the first. Once `line` pages
-    wait, the others go back to the policy. With a short line chance decides which page finds room,
-    and some hardly ever do, unless the policy itself chooses among the pages of a host.
+    has ended. A poll that waits before it fetches its page again (`HostFreed`) lets others have the
+    host meanwhile, as far as there is time. Pages that are selected while their host is busy wait
+    in line for it; when it is free a policy that is a `Chooser` says which one is polled, else it
+    is the first. Once `line` pages wait, the others go back to the policy. With a short line chance
+    decides which page finds room, and some hardly ever do, unless the policy itself chooses among
+    the pages of a host.
 
     *Groups and limits.* Hosts that `groups` names share the scope that it gives them. `limits` has,
     by scope, the most polls a second: those of one scope are that far apart, whatever they cost.
@@ -303,6 +306,11 @@ class Scheduler:
         """When the next first copy may be asked for; infinite: none waits."""
         return self._first_copies.first_poll_at
 
+    @property
+    def next_free_at(self) -> float:
+        """When the first host is expected to be free for a page in line, or for a first copy."""
+        return min(self._hosts.first_free, self.first_copy_at)
+
     def scope_of(self, page_id: int) -> str:
         """The politeness scope of a page; `LookupError` if it is not known."""
         return self._dispatch.pages[page_id].scope
@@ -431,6 +439,8 @@ class Scheduler:
                 self._bounds.each_once(now)
             case HostBlocked():
                 self._hosts.block(self._shared(event.scope), event.until)
+            case HostFreed():
+                self._dispatch.look(event.page_id, event.seconds, now)
             case HostPaced():
                 scope = self._shared(event.scope)
                 self._hosts.pace(scope, event.delay, now)

@@ -24,7 +24,7 @@ from pollwise.web.fetcher import Asking, Exchanges, FetchResult, MayFollow, Now,
 from pollwise.web.traffic import Traffic
 from pollwise.web.urls import scope_of
 
-__all__ = ["Ask", "PoliteFetcher"]
+__all__ = ["APART", "Ask", "PoliteFetcher"]
 
 Ask = Callable[[], Awaitable[FetchResult]]
 """Makes one exchange."""
@@ -52,15 +52,20 @@ _LONGEST_DELAY = 180.0
 rest is left for its exchanges."""
 _LONGEST_DELAY_AGAIN = 90.0
 """The longest delay for a fetch that is made again, of which a poll may have two."""
-_APART = 1.1
+APART = 1.1
 """Seconds before a fetch is made again, at least: clocks that show seconds have moved."""
 
 
 @dataclass(slots=True)
 class _Turn:
-    """Whose turn it is at one scope. `parts` counts the exchanges under way beside the turns."""
+    """Whose turn it is at one scope. `parts` counts the exchanges under way beside the turns.
+
+    Of the fetches that are made again one at a time waits for its turn, so that others wait for one
+    of these at most.
+    """
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    again: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0
     parts: int = 0
     ended_at: float = -float("inf")
@@ -82,7 +87,8 @@ class PoliteFetcher:
     ten (five) are under way or wait there already: `PostponedError`. A redirect to a host that this
     fetch has asked before also waits for the delay of that host, as it would have to each time; it
     is a result with `error` if that is more than 180 seconds. So does a fetch that is made `again`,
-    after 1.1 seconds at least; `PostponedError` if the delay is more than 90 seconds. `sleep` waits
+    after 1.1 seconds at least; `PostponedError` if the delay is more than 90 seconds. Others of the
+    host have their turns meanwhile, and wait for one that is made again at most. `sleep` waits
     for so many seconds; `clock` gives seconds. `traffic` counts the exchanges.
     """
 
@@ -120,14 +126,27 @@ class PoliteFetcher:
         again: bool = False,
     ) -> FetchResult:
         """See `Fetcher.fetch`."""
-        patience = _ASKED_FOR
-        if again:
-            scope = self._scope_of(url)
-            delay = self._delay_of(scope)
-            if delay > _LONGEST_DELAY_AGAIN:
-                raise PostponedError(f"{scope} wants {delay:g} s between requests")
-            patience = replace(patience, longest_wait=patience.longest_wait + delay)
-            await self._sleep(_APART)
+        if not again:
+            return await self._fetch(url, memory, _ASKED_FOR, may_follow)
+        scope = self._scope_of(url)
+        delay = self._delay_of(scope)
+        if delay > _LONGEST_DELAY_AGAIN:
+            raise PostponedError(f"{scope} wants {delay:g} s between requests")
+        patience = replace(_ASKED_FOR, longest_wait=_ASKED_FOR.longest_wait + delay)
+        await self._sleep(APART)
+        async with self._turn(scope).again:
+            return await self._fetch(url, memory, patience, may_follow, again=True)
+
+    async def _fetch(
+        self,
+        url: str,
+        memory: PageMemory,
+        patience: _Patience,
+        may_follow: MayFollow | None,
+        *,
+        again: bool = False,
+    ) -> FetchResult:
+        """A fetch whose first exchange has this patience."""
         result = await self._exchange(url, memory, patience)
         asked = set()
         for _ in range(_MAX_REDIRECTS):

@@ -32,7 +32,7 @@ from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from pollwise.errors import InputError, PostponedError
-from pollwise.events import HostBlocked, HostPaced
+from pollwise.events import HostBlocked, HostFreed, HostPaced
 from pollwise.sources.reading import takes_long
 from pollwise.sources.view import NO_HUB, HubLinks, Parts, UnreadableError
 from pollwise.store.records import Discoveries, PollResult
@@ -44,6 +44,7 @@ from pollwise.web.headers import parse_http_date
 from pollwise.web.hubs import Hubs
 from pollwise.web.large_bodies import LARGE, Release, release_nothing
 from pollwise.web.noise.looks import Copy, found_nothing, is_due
+from pollwise.web.polite_fetcher import APART
 from pollwise.web.robots_rules import Rules
 from pollwise.web.robots_txt import RobotsTxt
 from pollwise.web.seeing import (
@@ -131,7 +132,8 @@ class WebPoller:
     that took: a unit a request.
 
     With `recall`, a poll that found a change now and then fetches its page up to two times more, to
-    find what is noise: see `pollwise.web.noise.looks`. Each fetch costs as much as a poll.
+    find what is noise: see `pollwise.web.noise.looks`. Each fetch costs as much as a poll. `freed`
+    is told of each of these polls before, as others may have its host until then.
     """
 
     def __init__(
@@ -145,6 +147,7 @@ class WebPoller:
         follow_redirects: bool = True,
         several_origins: Container[str] = (),
         recall: Recall | None = None,
+        freed: Callable[[HostFreed], None] = lambda event: None,
         groups: Mapping[str, str] = MappingProxyType({}),
         rendering: Fetcher | None = None,
         hubs: Hubs | None = None,
@@ -160,6 +163,7 @@ class WebPoller:
         self._may_follow = robots_txt.refusal if follow_redirects else follow_none
         self._several_origins = several_origins
         self._recall = recall
+        self._freed = freed
         self._groups = groups
         # By scope, then by origin: until when the robots.txt told of last holds, and its crawl
         # delay.
@@ -246,6 +250,7 @@ class WebPoller:
         bodies, told, parts = [result.body], result.content_type, Parts.of(page)
         long = takes_long(result.body, told, parts)
         polled_at = report.result.observation.polled_at
+        self._freed(HostFreed(self._clock(), page.id, APART))
         with ExitStack() as places:
             try:
                 async with asyncio.timeout_at(ends_at):

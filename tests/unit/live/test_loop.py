@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from pollwise.errors import StoreError
-from pollwise.events import HostBlocked, HostPaced, Polled, Tick
+from pollwise.events import HostBlocked, HostFreed, HostPaced, Polled, SavedUp, Tick
+from pollwise.live.incoming import Incoming
 from pollwise.live.loop import run
 from pollwise.live.progress import Progress, Watched
 from pollwise.policies.deadline.uniform import Uniform
@@ -62,17 +63,22 @@ class Setting:
         self.watched = {page.id: Watched(page, PageMemory()) for page in self.pages}
         self.stop = asyncio.Event()
         self.staff: Callable[[], int] | None = None
+        self.incoming = Incoming()
         self.recorded: list[Progress] = []
 
     async def record(self, progress: Progress) -> None:
         self.recorded.append(progress)
 
     async def serve(
-        self, seconds: float, budget: Budget = ONE_A_SECOND, crawl_delay: float = 1.0
+        self,
+        seconds: float,
+        budget: Budget = ONE_A_SECOND,
+        crawl_delay: float = 1.0,
+        first_copies: Budget | None = None,
     ) -> None:
         """Serve for so long."""
         self.clock.stop_at(self.clock() + seconds, self.stop)
-        scheduler = Scheduler(Uniform(), budget, crawl_delay=crawl_delay)
+        scheduler = Scheduler(Uniform(), budget, crawl_delay=crawl_delay, first_copies=first_copies)
         scheduler.restore(self.pages, None)
         serving = run(
             scheduler,
@@ -82,6 +88,7 @@ class Setting:
             record=self.record,
             stop=self.stop,
             staff=self.staff,
+            incoming=self.incoming,
         )
         await asyncio.wait_for(serving, timeout=30)
 
@@ -131,6 +138,48 @@ async def test_polls_that_wait_for_each_other_do_not_wait_for_turns(scope: str):
     setting.staff = None if scope else lambda: 1
     await setting.serve(seconds=5.0, budget=Budget(1_000.0, burst=1_000.0), crawl_delay=0.0)
     assert len(setting.web.asked) > 400
+
+
+@pytest.mark.parametrize("first_copies", [None, Budget(1.0)])
+async def test_the_pause_of_a_host_alone_takes_no_longer_for_the_turns(first_copies):
+    """Each poll takes two turns: one begins it, and one takes in what it found."""
+    setting = Setting()
+    setting.pages = tuple(Page(n, scope="a.example") for n in range(40))
+    setting.watched = {page.id: Watched(page, PageMemory()) for page in setting.pages}
+    budget = Budget(40.0, burst=40.0)
+    await setting.serve(5.0, budget, crawl_delay=0.02, first_copies=first_copies)
+    assert len(setting.web.asked) == pytest.approx(5 * 40, abs=10)
+
+
+async def test_a_host_alone_has_no_pause_more_while_polls_look_for_noise():
+    """These do so without end, as many at a time as leave others a turn."""
+    setting = Setting()
+    poll = setting.web.poll
+
+    async def looking_for_noise(page: Page, memory: PageMemory) -> PollReport:
+        report = await poll(page, memory)
+        if page.id % 5 == 0:
+            setting.incoming.put([HostFreed(setting.clock(), page.id, 1.1)])
+            await asyncio.Future()
+        return report
+
+    setting.web.poll = looking_for_noise
+    setting.pages = tuple(Page(n, scope="a.example") for n in range(100))
+    setting.watched = {page.id: Watched(page, PageMemory()) for page in setting.pages}
+    await setting.serve(seconds=5.0, budget=Budget(40.0, burst=40.0), crawl_delay=0.02)
+    assert len(setting.web.asked) == pytest.approx(5 * 40, abs=10)
+    assert len({page for _, page, _ in setting.web.asked}) == 100
+
+
+async def test_turns_that_could_not_wait_are_not_made_up_for():
+    setting = Setting()
+    setting.pages = tuple(Page(n, scope="a.example") for n in range(200))
+    setting.watched = {page.id: Watched(page, PageMemory()) for page in setting.pages}
+    setting.incoming.put([SavedUp(100.0, 5.0)])
+    await setting.serve(seconds=15.0, budget=Budget(30.0), crawl_delay=0.0)
+    asked = [at for at, _, _ in setting.web.asked]
+    assert asked[100] == 100.0
+    assert max(np.diff(asked)) < 0.15
 
 
 async def test_few_polls_a_second_are_not_held_up():

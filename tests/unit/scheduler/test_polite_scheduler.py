@@ -2,7 +2,7 @@
 
 import math
 
-from pollwise.events import Added, HostBlocked, HostPaced, Poll, Removed, Tick
+from pollwise.events import Added, HostBlocked, HostFreed, HostPaced, Poll, Removed, Tick
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Page
@@ -169,3 +169,65 @@ def test_the_more_time_has_passed_the_more_pages_are_passed_over():
         commands = scheduler.handle(Tick(1.0 + pause))
         polled.append([command.page_id for command in commands if isinstance(command, Poll)])
     assert polled == [[], [400]]
+
+
+class TestLooks:
+    """Polls that have their answer, wait, and fetch their page again."""
+
+    def test_others_have_the_host_meanwhile_after_the_delay(self):
+        some = scheduler(rate=100.0, burst=100.0, crawl_delay=0.5)
+        assert started(some.handle(Added(0.0, pages(3, scope="h")))) == [0]
+        freed = some.handle(HostFreed(1.0, 0, 1.1))
+        assert (started(freed), wake_at(freed)) == ([], 1.5)
+        assert started(some.handle(Tick(1.5))) == [1]
+        assert started(some.handle(polled(2.0, 0, cost=3.0))) == []
+        assert started(some.handle(polled(2.1, 1))) == []
+        assert started(some.handle(Tick(2.6))) == [2]
+
+    def test_the_look_ends_with_a_delay_as_well(self):
+        some = scheduler(rate=100.0, burst=100.0, crawl_delay=0.5)
+        some.handle(Added(0.0, pages(1, scope="h")))
+        some.handle(HostFreed(1.0, 0, 1.1))
+        assert started(some.handle(polled(3.0, 0, cost=3.0))) == []
+        assert some.host_free_at("h", 3.0) == 3.5
+        assert started(some.handle(Tick(3.5))) == [0]
+
+    def test_a_page_is_not_polled_while_it_is_looked_at(self):
+        some = scheduler(rate=100.0, burst=100.0, crawl_delay=0.5)
+        some.handle(Added(0.0, pages(1, scope="h")))
+        some.handle(HostFreed(1.0, 0, 1.1))
+        assert started(some.handle(Tick(2.0))) == []
+
+    def test_no_more_look_at_a_time_than_leave_others_a_turn(self):
+        some = scheduler(rate=100.0, burst=100.0, crawl_delay=0.5)
+        some.handle(Added(0.0, pages(9, scope="h")))
+        begun, now = [0], 0.0
+        while begun:
+            some.handle(HostFreed(now, begun[-1], 1.1))
+            now += 0.5
+            begun = started(some.handle(Tick(now)))
+        assert some.in_flight == 3
+        assert started(some.handle(polled(now, 2, cost=3.0))) == []
+        assert started(some.handle(Tick(now + 0.5))) == [3]
+
+    def test_a_host_that_wants_longer_delays_waits_for_the_look(self):
+        some = scheduler(rate=100.0, burst=100.0, crawl_delay=2.0)
+        some.handle(Added(0.0, pages(2, scope="h")))
+        some.handle(HostFreed(1.0, 0, 1.1))
+        assert started(some.handle(Tick(4.0))) == []
+
+    def test_a_look_that_is_lost_leaves_the_poll_of_another_alone(self):
+        some = scheduler(rate=100.0, burst=100.0, crawl_delay=0.5, lease=10.0)
+        some.handle(Added(0.0, pages(3, scope="h")))
+        some.handle(HostFreed(1.0, 0, 1.1))
+        assert started(some.handle(Tick(8.0))) == [1]
+        assert started(some.handle(Tick(12.0))) == []
+        assert some.in_flight == 1
+        assert some.host_is_polled("h")
+
+    def test_what_was_not_begun_frees_nothing(self):
+        some = scheduler(rate=100.0, burst=100.0, crawl_delay=0.5)
+        some.handle(Added(0.0, pages(2, scope="h")))
+        some.handle(HostFreed(1.0, 1, 1.1))
+        some.handle(HostFreed(1.0, 99, 1.1))
+        assert started(some.handle(Tick(3.0))) == []

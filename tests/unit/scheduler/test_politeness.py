@@ -10,6 +10,9 @@ from pollwise.scheduler.politeness import (
     Host,
     blocked,
     free_at,
+    leaves_time,
+    look_begun,
+    look_ended,
     paced,
     poll_begun,
     poll_ended,
@@ -127,3 +130,30 @@ def test_a_poll_that_fetched_its_page_again_tells_nothing_of_answers():
 
 def test_a_host_without_a_pause_takes_any_number_of_polls():
     assert turn_of(Host(), 0.0).most_polls == math.inf
+
+
+def test_while_a_poll_looks_for_noise_its_host_is_free_after_the_delay():
+    host = look_begun(poll_begun(Host(), 100.0), 103.0)
+    assert free_at(host, 103.0, 2.0) == 105.0
+    assert free_at(look_ended(host, 106.0), 106.0, 2.0) == 108.0
+
+
+def test_a_look_that_ends_beside_a_poll_does_not_end_it():
+    host = poll_begun(look_begun(poll_begun(Host(), 100.0), 101.0), 103.0)
+    assert look_ended(host, 104.0).polling_since == 103.0
+
+
+def test_looks_take_a_turn_of_the_host_each():
+    host = Host(answers_in=0.25)
+    for looks, leaves in ((1, True), (2, True), (3, False)):
+        assert leaves_time(host._replace(looks=looks), 1.0, crawl_delay=0.25) is leaves
+    assert not leaves_time(Host(looks=1), 1.1, crawl_delay=2.0)
+
+
+def test_a_poll_that_may_have_waited_for_a_look_tells_nothing_of_answers():
+    host = look_begun(poll_begun(Host(ended_at=0.0), 1.0), 3.0)
+    assert turn_of(host, 1.0) == (1.0, 2.0)
+    host = look_ended(poll_begun(host, 10.0), 18.0)
+    host = poll_ended(host, 19.0)
+    assert turn_of(host, 1.0) == (1.0, 2.0)
+    assert turn_of(poll_ended(poll_begun(host, 30.0), 40.0), 1.0) == (1.0, 3.0)
