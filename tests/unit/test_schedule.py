@@ -437,7 +437,7 @@ class TestFile:
         ):
             Schedule.load(tmp_path / "own")
         assert Schedule.load(tmp_path / "own", policy=Uniform(), now=0.0).next(now=0.0) == A
-        with pytest.raises(StateError, match=r"own: the learned state holds"):
+        with pytest.raises(StateError, match=r"own: the learned state lacks"):
             Schedule.load(tmp_path / "own", policy=BayesianIndex(), now=0.0)
         plain().save(tmp_path / "named")
         with pytest.raises(InputError, match=r"is 'uniform': give load no policy"):

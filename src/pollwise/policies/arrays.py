@@ -178,9 +178,12 @@ def known_rows(state: StateDict, pages: NDArray[Any]) -> tuple[Ints, Ints]:
 def check_state(given: StateDict, expected: StateDict) -> None:
     """`StateError` unless `given` has the arrays of `expected`, the state of no pages."""
     if given.keys() != expected.keys():
+        lacking, unknown = expected.keys() - given.keys(), given.keys() - expected.keys()
+        lacks = f"lacks {', '.join(sorted(lacking))}" if lacking else ""
+        holds = f"holds {', '.join(sorted(unknown))} besides" if unknown else ""
         raise StateError(
-            f"the learned state holds {sorted(given)}, this policy needs {sorted(expected)};"
-            " load it into a policy of the same kind"
+            f"the learned state {' and '.join(filter(None, (lacks, holds)))}; load it into a policy"
+            " of the same kind and version"
         )
     for name, array in expected.items():
         rows = len(given["page_ids"]) if name.startswith("page") else len(array)

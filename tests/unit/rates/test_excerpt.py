@@ -1,5 +1,7 @@
 """Likelihoods in few bytes."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from pollwise.rates.excerpt import (
     EXCERPT_COUNT,
+    SIDE_BY_SIDE,
     excerpts_of,
     keep_excerpt,
     likelihood_of,
@@ -18,6 +21,7 @@ from pollwise.rates.posterior import (
     changed_table,
     forget,
     learn_doubtful_poll,
+    learn_last_change,
     learn_poll,
     unchanged_table,
 )
@@ -29,28 +33,39 @@ FLAT = 1.0 / np.maximum(RATES * 5 * DAY, 1.0)
 
 polls = st.tuples(st.booleans(), st.floats(0.5, 2.0))
 
+Learn = Callable[[np.ndarray], None]
+
 
 def kept_of(likelihood: np.ndarray) -> np.ndarray:
     """What is left of a likelihood."""
     return likelihoods_of(*excerpts_of([likelihood]))[0]
 
 
-def learned(outcomes: list[tuple[bool, float]]) -> tuple[np.ndarray, np.ndarray]:
+def learned_by(steps: Sequence[Learn]) -> tuple[np.ndarray, np.ndarray]:
     """The likelihood after polls: that of all rates, and that which is kept in between."""
     exact, kept = np.ones(RATE_COUNT, np.float32), np.ones(RATE_COUNT, np.float32)
-    codes, first = np.zeros(EXCERPT_COUNT, np.uint16), 0
+    codes = np.zeros(EXCERPT_COUNT, np.uint16)
     first = keep_excerpt(kept, codes, 0)
-    for number, (changed, elapsed) in enumerate(outcomes):
+    for number, learn in enumerate(steps):
         likelihood_of(codes, first, kept)
         for likelihood in (exact, kept):
             forget(likelihood)
-            if changed:
-                learn_poll(likelihood, elapsed, CHANGED)
-            else:
-                learn_doubtful_poll(likelihood, elapsed, UNCHANGED, np.float32(0.001))
+            learn(likelihood)
         first = keep_excerpt(kept, codes, number)
     likelihood_of(codes, first, kept)
     return exact, kept
+
+
+def poll(changed: bool, elapsed: float) -> Learn:
+    """What a poll teaches."""
+    if changed:
+        return lambda likelihood: learn_poll(likelihood, elapsed, CHANGED)
+    return lambda likelihood: learn_doubtful_poll(likelihood, elapsed, UNCHANGED, np.float32(0.001))
+
+
+def learned(outcomes: list[tuple[bool, float]]) -> tuple[np.ndarray, np.ndarray]:
+    """The same after polls that changed or not, each so long after the one before."""
+    return learned_by([poll(changed, elapsed) for changed, elapsed in outcomes])
 
 
 def apart(one: np.ndarray, other: np.ndarray) -> float:
@@ -80,6 +95,20 @@ def test_a_page_that_became_a_thousand_times_slower_is_followed():
     exact, kept = learned(busy + quiet)
     assert apart(exact, kept) < 0.2
     assert kept[RATES > 1 / (100 * DAY)].max() < 1e-6
+
+
+@pytest.mark.parametrize("since", [0.5, 5.0, 60.0])
+@pytest.mark.parametrize("outcomes", ["uc", "uccucuccuccccuu", "cccccuuuuuuuuuu", "ucuuuucuuuu"])
+def test_a_second_peak_far_from_the_first_is_kept(outcomes, since):
+    """The time told with a change is that of a change of a fast page, or that of the answer."""
+    untrue = np.float32(0.05 / 900) * -np.expm1(-RATES * 7 * DAY).astype(np.float32)
+
+    def dated(likelihood: np.ndarray) -> None:
+        learn_last_change(likelihood, since, UNCHANGED, untrue)
+
+    for count in range(1, len(outcomes) + 1):
+        told = [dated if one == "c" else poll(False, 7 * DAY) for one in outcomes[:count]]
+        assert apart(*learned_by(told)) < 0.15
 
 
 def test_steps_too_small_for_a_code_add_up():
@@ -114,7 +143,7 @@ def test_the_slowest_and_the_fastest_rate_stay_as_likely_as_they_are():
 def test_an_excerpt_is_kept_to_a_fifth_of_a_percent(likelihood):
     codes, first = excerpts_of([likelihood])
     (kept,) = likelihoods_of(codes, first)
-    part = slice(int(first[0]), int(first[0]) + EXCERPT_COUNT - 2)
+    part = slice(int(first[0]), int(first[0]) + SIDE_BY_SIDE)
     assert kept[part] == pytest.approx(likelihood[part], rel=2.0**-8)
     assert (kept >= 0.99 * min(likelihood)).all()
     assert (kept <= 1.01 * max(likelihood)).all()

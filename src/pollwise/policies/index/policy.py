@@ -17,6 +17,7 @@ from pollwise.policies.arrays import (
     HELD,
     LEASED,
     all_watched,
+    check_sound,
     check_state,
     known_rows,
     seen_at,
@@ -54,6 +55,7 @@ from pollwise.policies.structures.heap import (
     heaps_for,
     no_heaps,
 )
+from pollwise.rates.excerpt import can_be_first
 from pollwise.rates.lattice import TIMES, tabulate
 from pollwise.rates.packed import packed
 from pollwise.rates.posterior import changed_table, unchanged_table
@@ -354,8 +356,8 @@ class IndexPolicy(CompiledPolicy):
         return learned
 
     def load_state_dict(self, state: StateDict) -> None:
-        """Put learned state back; `StateError` if it does not fit."""
-        check_state(state, self.state_dict([]))
+        """Put learned state back; `StateError` if it does not fit or cannot be."""
+        self._check_learned(state)
         ids, rows = known_rows(state, self._state.pages)
         # Leased and held pages stay so; the others wait at places that depend on what is learned.
         waiting = ids[~np.isin(self._state.pages["where"][ids], (HELD, LEASED))]
@@ -380,6 +382,15 @@ class IndexPolicy(CompiledPolicy):
             self._recount_signals(everyone)
             recount(self._state, everyone)
         add_pages(self._state, waiting)
+
+    def _check_learned(self, state: StateDict) -> None:
+        """`StateError` unless it may be what such a policy has learned."""
+        check_state(state, self.state_dict([]))
+        given: Mapping[str, NDArray[Any]] = state
+        sound = {"number of polls": given["page.polls"] >= 0}
+        if self._learning:
+            sound["first rate"] = can_be_first(given["page.first_rate"])
+        check_sound("an index policy", sound)
 
     def _recount_signals(self, page_ids: NDArray[np.int64]) -> None:
         """Sum the signals of sites up anew."""

@@ -177,13 +177,23 @@ def remove_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
             state.pages[page].where = ABSENT
 
 
+@kernel(forceinline=True, allocates=False)
+def _free_at(state: IndexState, page: int) -> float:
+    """Until when the host of a page is blocked."""
+    return float(state.hosts[state.pages[page].scope].blocked_until)
+
+
 @kernel
 def _shrink_pool(state: IndexState, now: float) -> None:
-    """Keep the best _POOL_TARGET pages of a full pool, at the price of the least of them."""
+    """Keep the best _POOL_TARGET pages of a full pool, at the price of the least of them.
+
+    Pages of hosts that are blocked leave first, until that is over: they would shut out others.
+    """
     common = state.shared[0]
     pages, bids = common.pool.copy(), np.empty(POOL_CAPACITY)
     for n in range(POOL_CAPACITY):  # the highest bids first; `argsort` takes seconds to compile
-        page, bid, spot = common.pool[n], bid_of(state, common.pool[n], now), n
+        page, spot = common.pool[n], n
+        bid = -1.0 if _free_at(state, page) > now else bid_of(state, page, now)
         while spot > 0 and bids[spot - 1] < bid:
             pages[spot], bids[spot] = pages[spot - 1], bids[spot - 1]
             spot -= 1
@@ -194,7 +204,7 @@ def _shrink_pool(state: IndexState, now: float) -> None:
     soon = now + max(common.gap, 1e-6)
     for page in pages[_POOL_TARGET:]:
         leave_pool(state, page)
-        _enter_calendar(state, page, max(_entry(state, page), soon))
+        _enter_calendar(state, page, max(_entry(state, page), soon, _free_at(state, page)))
 
 
 @kernel(allocates=False)
@@ -294,7 +304,7 @@ def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
     patience = common.patience * shortest_round(state.shared)
     for n in range(common.pool_size):
         page = common.pool[n]
-        if state.hosts[state.pages[page].scope].blocked_until > now:
+        if _free_at(state, page) > now:
             continue
         bid = pool_bid(state, n, now, patience)
         if bid > largest:
@@ -408,6 +418,8 @@ def copy_page(state: IndexState, page: int, time: float) -> None:
     if own.where != ABSENT and not own.seen_at >= time:
         own.seen_at = time
         if state.shared[0].learning:
+            if math.isnan(own.spell_at):
+                own.spell_at = time
             form_belief(state, page)  # by the time of the copy
         forget_index(state, page)
         if own.where in (CALENDAR, NEW):

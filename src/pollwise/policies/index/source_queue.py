@@ -80,7 +80,7 @@ class SourceQueue(IndexPolicy):
         if longest > 0:
             state.pages["weight"][ids[elapsed > longest]] = math.inf
         if common["pages"] <= _FEW:
-            # With the same key for all, the calendar is in order, and all enter the pool.
+            # With the same time for all, the calendar is in order, and all enter the pool.
             state.calendar["time"][1 : state.calendar["page"][0] + 1] = -math.inf
         elif len(ids):
             remove_pages(state, ids)

@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from pollwise.errors import StateError
 from pollwise.knapsack import allocate
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.arrays import ABSENT, HELD, LEASED
@@ -305,6 +306,55 @@ def test_a_copy_that_nobody_compared_teaches_nothing():
     assert policy.estimate(1, 300.0).index == same
     assert policy.select(310.0, 1).page_ids.tolist() != [0]
     assert policy.select(310.0, 3).page_ids.tolist()[-1] == 0
+
+
+def test_a_spell_begins_with_a_first_copy_that_nobody_compared():
+    copied, given = BayesianIndex(), BayesianIndex()
+    copied.add([Page(0)])
+    copied.copied([0], 100.0)
+    given.add([Page(0, seen_at=100.0)])
+    for policy in (copied, given):
+        for now in (200.0, 300.0):
+            policy.observe([Observation(0, now, Outcome.UNCHANGED)])
+    assert copied.estimate(0, 400.0) == given.estimate(0, 400.0)
+
+
+def test_pages_of_a_blocked_host_do_not_shut_out_others():
+    """There are more than find room in the pool, and each is worth more."""
+    policy = Whittle(rates=dict.fromkeys(range(ROOM), 0.01))
+    other = ROOM - 1
+    policy.add(
+        [
+            Page(n, scope=f"{n == other}.example", weight=1.0 if n == other else 2.0, seen_at=0.0)
+            for n in range(ROOM)
+        ]
+    )
+    policy.block("False.example", 2000.0)
+    selected = [policy.select(now, 1).page_ids.tolist() for now in range(1000, 1010)]
+    assert [other] in selected
+    assert policy.select(2000.0, 1).page_ids.tolist() not in ([], [other])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("page.first_rate", 255), ("page.first_rate", 5), ("page.polls", -1)]
+)
+def test_numbers_that_would_lead_out_of_an_array_are_refused(name, value):
+    policy = BayesianIndex()
+    policy.add([Page(0), Page(1)])
+    learned = policy.state_dict()
+    learned[name][1] = value
+    with pytest.raises(StateError, match="an index policy is damaged"):
+        policy.load_state_dict(learned)
+
+
+def test_a_state_of_an_earlier_version_is_refused_in_few_words():
+    policy = BayesianIndex()
+    learned = policy.state_dict()
+    del learned["page.first_rate"]
+    learned["page.rank"] = learned["page.polls"]
+    told = "the learned state lacks page.first_rate and holds page.rank besides; load it"
+    with pytest.raises(StateError, match=told):
+        policy.load_state_dict(learned)
 
 
 DECISIONS = """\
