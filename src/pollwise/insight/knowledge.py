@@ -237,7 +237,7 @@ def knowledge_of(
     try:
         scheduler.restore([record.page for record in records], state)
         if learned is not None:
-            scheduler.policy.load_state_dict(learned)
+            scheduler.policy.load_state_dict(learned.state)
     except (StateError, InputError) as error:
         raise damaged_run(db) from error
     now = max(time.time(), scheduler.saved_at)

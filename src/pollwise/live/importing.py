@@ -104,13 +104,15 @@ def _teach(store: Store, history: dict[Page, list[Observation]]) -> None:
     learned = learned_by(store, policy)
     policy.add([record.page for record in records if record.page not in history])
     if learned is not None:
-        policy.load_state_dict(learned)
+        policy.load_state_dict(learned.state)
     begun = {page: checks[0].polled_at for page, checks in history.items()}
     policy.add([replace(page, seen_at=begun[page]) for page in history])
     policy.observe(_in_order(checks[1:] for checks in history.values()))
+    # Rows of two versions could not be read together.
+    is_current = learned is None or learned.is_stored
     store.import_checks(
         [PollResult(check, PageMemory()) for check in _in_order(history.values())],
-        policy.state_dict([page.id for page in history]),
+        policy.state_dict([page.id for page in history] if is_current else None),
     )
 
 

@@ -150,12 +150,12 @@ class Session:
         from pollwise.policies.arrays import not_after
 
         store = self.store
-        self._learned = learned = learned_by(store, policy)
+        learned = learned_by(store, policy)
         if learned is not None:
-            self._learned = not_after(learned, self.clock())
-            if self._learned is not learned:
+            self._learned = not_after(learned.state, self.clock())
+            if self._learned is not learned.state or not learned.is_stored:
                 # Kept now, or what is learned of pages that are not polled soon is set back again
-                # at every start, and never due.
+                # at every start, and never due; nor can rows of two versions be read together.
                 store.commit(Batch(learned=self._learned))
         elif store.has_learned():
             self.say(f"what {store.path.name} has learned is of an earlier version: learning anew")

@@ -41,6 +41,7 @@ __all__ = [
     "Sharing",
     "Signalling",
     "StateDict",
+    "Upgrading",
 ]
 
 
@@ -161,3 +162,11 @@ class Mixture(Policy, Protocol):
 
     def amounts(self) -> NDArray[np.float64]:
         """The amount of each page by its id; 0 for ids that no page has."""
+
+
+@runtime_checkable
+class Upgrading(Policy, Protocol):
+    """A policy that can go on from what an earlier version of it has learned."""
+
+    def upgraded(self, state: StateDict) -> StateDict:
+        """Learned state of an earlier version as this one has it; any other state as it is."""

@@ -55,9 +55,9 @@ from pollwise.policies.structures.heap import (
     heaps_for,
     no_heaps,
 )
-from pollwise.rates.excerpt import can_be_first
-from pollwise.rates.lattice import TIMES, tabulate
-from pollwise.rates.packed import packed
+from pollwise.rates.excerpt import can_be_first, excerpts_of
+from pollwise.rates.lattice import RATE_COUNT, TIMES, tabulate
+from pollwise.rates.packed import packed, unpacked
 from pollwise.rates.posterior import changed_table, unchanged_table
 from pollwise.types import Page
 
@@ -354,6 +354,16 @@ class IndexPolicy(CompiledPolicy):
             for name in _PAGE_LEARNED:
                 learned[f"page.{name}"] = state.pages[name][ids]
         return learned
+
+    def upgraded(self, state: StateDict) -> StateDict:
+        """Learned state of version 0.3, which had the likelihoods of all rates; see `Upgrading`."""
+        expected = self.state_dict([])
+        likelihoods = state.get("page.likelihood", np.empty(0))
+        if {*state, "page.first_rate"} != {*expected} or likelihoods.shape[1:] != (RATE_COUNT,):
+            return state
+        codes, first = excerpts_of(unpacked(likelihoods))
+        state = {**state, "page.likelihood": codes, "page.first_rate": first}
+        return {name: array.astype(expected[name].dtype) for name, array in state.items()}
 
     def load_state_dict(self, state: StateDict) -> None:
         """Put learned state back; `StateError` if it does not fit or cannot be."""
