@@ -42,6 +42,7 @@ from pollwise.settings import CollectSettings
 from pollwise.store.base import StoreReader
 from pollwise.store.records import NewPage, PageRecord
 from pollwise.units import DAY
+from pollwise.web.sitemaps import MAX_ENTRIES
 from pollwise.web.urls import scope_of
 
 __all__ = ["one_page_routes"]
@@ -93,6 +94,7 @@ def one_page_routes(answers: Answers) -> list[Route]:
             why=_why(explanation) if isinstance(explanation, Explanation) else "",
             learned=_learned(explanation) if isinstance(explanation, Explanation) else "",
             masked=_masked(explanation),
+            most_entries=_most_entries(seen.record),
             form=form or settings_form(seen.record.page),
             parts=parts or Form("parts", {}),
         )
@@ -235,6 +237,12 @@ def _clock(at: float | None, now: float) -> str:
 
 def _masked(explanation: Explanation | CollectedExplanation | None) -> tuple[MaskedPart, ...]:
     return explanation.masked if isinstance(explanation, Explanation) else ()
+
+
+def _most_entries(record: PageRecord) -> int | None:
+    """The entries of a sitemap that are read, if it has so many; None: it has not."""
+    is_full = record.source == "sitemap" and len(record.memory.items) >= MAX_ENTRIES
+    return MAX_ENTRIES if is_full else None
 
 
 def _paused(record: PageRecord, paused: bool) -> ChangePages:
