@@ -338,3 +338,19 @@ def test_that_a_page_cannot_be_had_is_its_exit_status(format):
     )
     assert "connection refused" in ended.stdout
     assert ended.returncode == 4
+
+
+async def test_the_options_that_errors_name_are_those_of_the_command(site):
+    site.says("/", "<p>" + 2_000 * "long ", Content_Type="text/html")
+
+    async def check(*options: str) -> subprocess.CompletedProcess[str]:
+        program = (sys.executable, "-c", "from pollwise.cli import main; main()", "check", "--json")
+        command = [*program, site.url("/"), "--allow-private", "--timeout=60", *options]
+        return await asyncio.to_thread(
+            subprocess.run, command, capture_output=True, text=True, timeout=60
+        )
+
+    told = await check("--max-size=0.001")
+    assert json.loads(told.stdout)["error"] == "body larger than 1049 bytes: --max-size allows more"
+    told = await check("--max-size=1")
+    assert (told.returncode, json.loads(told.stdout)["bytes"]) == (0, 10_003)

@@ -151,8 +151,8 @@ async def test_encodings(site, fetcher, encoding, encoded):
 @pytest.mark.parametrize(
     ("body", "encoding", "reason"),
     [
-        (b"x" * 1001, "identity", "larger than 1000 bytes"),
-        (gzip.compress(b"x" * 1001, mtime=0), "gzip", "larger than 1000 bytes"),
+        (b"x" * 1001, "identity", "larger than 1000 bytes: --max-size"),
+        (gzip.compress(b"x" * 1001, mtime=0), "gzip", "larger than 1000 bytes: --max-size"),
         (gzip.compress(b"x" * 100, mtime=0)[:-9], "gzip", "cut off"),
         (b"no gzip", "gzip", "broken gzip"),
         (b"x", "br", "not asked for"),
@@ -189,7 +189,7 @@ async def test_a_server_that_never_answers(site, fetching, clock):
     async with fetching(clock=clock, allow_private=True, timeout=0.1) as impatient:
         result = await impatient.fetch(site.url("/a"), NOTHING)
     never.set()
-    assert result.error == "no complete answer within 0.1 s"
+    assert result.error == "no complete answer within 0.1 s: --timeout allows more"
 
 
 async def test_being_cancelled_is_no_result(site, fetcher):

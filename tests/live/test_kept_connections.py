@@ -272,7 +272,7 @@ async def test_one_that_is_given_up_is_not_kept(clock, path):
         WarmFetcher(clock=clock, allow_private=True, timeout=0.5) as fetcher,
     ):
         result = await fetcher.fetch(server.url(path), KNOWN)
-        assert result.error == "no complete answer within 0.5 s"
+        assert result.error == "no complete answer within 0.5 s: --timeout allows more"
         server.set_page("/a", "a")
         assert (await fetcher.fetch(server.url("/a"), NOTHING)).body == b"a"
         assert server.requests[path] == 1

@@ -7,6 +7,7 @@ from itertools import count
 import pytest
 from aiohttp import web
 
+from pollwise.importing.recognising import read_file
 from pollwise.live.checking import check_page
 from pollwise.live.session import Session
 from pollwise.live.web_polling import web_poller
@@ -156,7 +157,7 @@ async def test_feeds_that_are_too_broken_or_too_large(site, clock):
     results = await polls(clock, page, *bodies, site=site, content_type="application/rss+xml")
     assert [result.observation.outcome for result in results] == [Outcome.FAILED] * 2
     assert "cannot be read: " in results[0].error
-    assert results[1].error == "body larger than 10485760 bytes"
+    assert results[1].error == "body larger than 10485760 bytes: --max-size allows more"
     assert all("\n" not in result.error for result in results)
 
 
@@ -174,3 +175,18 @@ async def test_a_sitemap_that_is_cut_off_for_one_poll_has_no_new_items_after_it(
     assert results[2].memory.items == results[0].memory.items
     checked = await asyncio.to_thread(check_page, page.url, None, allow_private=True)
     assert (checked.items, checked.newest[0].published_at) == (2000, None)
+
+
+async def test_a_sitemap_that_is_too_long_says_so(site, clock, tmp_path):
+    page = Page(0, site.url("/"), site.host)
+    body = f"<urlset>{'<url><loc>http://h/</loc></url>' * 50_007}</urlset>"
+    told = "only the first 50,000 entries are read: 7 more are left out"
+    site.says("/", body, Content_Type="application/xml")
+    async with web_poller(clock, crawl_delay=0.0, allow_private=True) as poller:
+        report = await poller.poll(page, PageMemory())
+    assert report.left_out == told
+    checked = await asyncio.to_thread(check_page, page.url, None, allow_private=True)
+    assert (checked.items, checked.notice) == (50_000, told)
+    file = tmp_path / "sitemap.xml"
+    file.write_text(body)
+    assert read_file(file).left_out == (told,)

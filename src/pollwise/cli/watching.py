@@ -402,6 +402,8 @@ def check(
     header_file: CheckedHeaderFileOption = None,
     cookie_file: CheckedCookieFileOption = None,
     netrc: NetrcOption = None,
+    timeout: TimeoutOption = None,
+    max_size: MaxSizeOption = None,
     as_json: Json = False,
 ) -> None:
     """What a poll sees of a page, and what of it is noise; fetches it two or three times.
@@ -419,7 +421,13 @@ def check(
         ignore=ignore or (),
         render=render,
         allow_private=bool(allow_private),
-        fetch_settings=fetching_told(header_file=header_file, cookie_file=cookie_file, netrc=netrc),
+        fetch_settings=fetching_told(
+            header_file=header_file,
+            cookie_file=cookie_file,
+            netrc=netrc,
+            timeout=timeout,
+            max_size=max_size,
+        ),
         say=notify,
     )
     if as_json:

@@ -16,7 +16,7 @@ from pollwise.scheduler.bounds import ALWAYS
 from pollwise.texts import plain
 from pollwise.types import Outcome
 
-__all__ = ["print_explanation", "reason_told", "sources_told"]
+__all__ = ["collected_reason_told", "print_explanation", "reason_told", "sources_told"]
 
 
 def print_explanation(page: Explanation | CollectedExplanation) -> None:
@@ -49,14 +49,13 @@ def _print_collected(page: CollectedExplanation) -> None:
         ("title", page.title or "-"),
         ("relevance", "not read yet" if page.relevance is None else f"{page.relevance:.2f}"),
         *_value(page),
+        ("why", collected_reason_told(page)),
         ("links from a seed", str(page.depth)),
         ("copy of", page.duplicate_of or "-"),
         *_polls(page),
     ]
     if page.error:
         rows.append(("failed", page.error))
-    if page.left_out_by is not None:
-        rows.append(("left out", f"it is not polled, by {page.left_out_by}"))
     console = stdout()
     console.print(pairs(page.url, rows))
     if page.linked_from:
@@ -65,6 +64,26 @@ def _print_collected(page: CollectedExplanation) -> None:
             known = "-" if parent.relevance is None else f"{parent.relevance:.2f}"
             links.add_row(known, parent.anchor, parent.url)
         console.print(links)
+
+
+def collected_reason_told(page: CollectedExplanation) -> str:
+    """When a page of a collection is polled next, as far as that is known, and why; in words."""
+    if page.left_out_by is not None:
+        return f"it is not polled, by {page.left_out_by}"
+    if page.outcome is Outcome.GONE:
+        return "its server says it is gone: it is tried again if another page newly links to it"
+    if page.relevance is not None:
+        return (
+            "it is in the collection: it is looked at again when that is worth more than to follow"
+            " a link, not before it may have changed; the time is not known ahead"
+        )
+    if page.outcome is Outcome.FAILED:
+        return "it is in the fringe, but could not be had: other links are followed first"
+    if page.polled_at is not None:
+        return "it was polled, and has no text to judge"
+    if page.value is not None:
+        return "it is in the fringe: its links are among those that are followed next"
+    return "it is in the fringe: by the latest run, other links are followed first"
 
 
 def _value(page: CollectedExplanation) -> list[tuple[str, str]]:
@@ -81,11 +100,9 @@ def _print_watched(page: Explanation) -> None:
         ("learned from", sources_told(page.learned_from)),
         ("changed by now", "-" if page.chance is None else f"with probability {page.chance:.2f}"),
         ("weight, cost", f"{plain(page.weight)}, {plain(page.cost)}"),
-        ("index now", worth(page.index) if math.isfinite(page.index) else "infinite"),
+        ("index now", _index(page)),
         ("price of a poll", _price(page)),
-        ("due (UTC)", moment(page.due_at)),
-        ("next poll (UTC)", _next_poll(page)),
-        ("at the latest (UTC)", moment(page.latest_poll_at)),
+        *_times(page),
         ("why", reason_told(page)),
     ]
     if page.tags:
@@ -118,6 +135,23 @@ def _print_watched(page: Explanation) -> None:
     console = stdout()
     console.print(pairs(page.url, rows))
     console.print("A page is polled when its index reaches the price.")
+
+
+def _index(page: Explanation) -> str:
+    if page.paused:
+        return "none: it is paused"
+    return worth(page.index) if math.isfinite(page.index) else "infinite"
+
+
+def _times(page: Explanation) -> list[tuple[str, str]]:
+    """When it is polled; a page that is paused is not."""
+    if page.paused:
+        return []
+    return [
+        ("due (UTC)", moment(page.due_at)),
+        ("next poll (UTC)", _next_poll(page)),
+        ("at the latest (UTC)", moment(page.latest_poll_at)),
+    ]
 
 
 def _next_poll(page: Explanation) -> str:

@@ -1,5 +1,6 @@
 """Pages that redirect to pages which are watched as well: what changes there is told once."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ class Redirects:
         """All pages by their URLs; empty: not needed yet."""
         self._targets: dict[int, int] = {}
         """For pages that redirect to one that is watched, that one; by ids."""
+        self._led_to: Counter[int] = Counter()
+        """How many pages redirect to each of these."""
         self._told: dict[int, str] = {}
         """What was told last of pages that others redirect to."""
 
@@ -43,6 +46,8 @@ class Redirects:
         Whether it is that of another page of the `watched` ones, and was not before.
         """
         before = self._targets.pop(page_id, None)
+        if before is not None:
+            self._led_to[before] -= 1
         if answered_by is None:
             return False
         if not self._ids:
@@ -51,6 +56,7 @@ class Redirects:
         if target is None or target == page_id:
             return False
         self._targets[page_id] = target
+        self._led_to[target] += 1
         return target != before
 
     def leads_elsewhere(self, page_id: int) -> bool:
@@ -63,7 +69,7 @@ class Redirects:
         `content` is any text that is equal for what is the same.
         """
         target = self._targets.get(page_id, page_id)
-        if target == page_id and page_id not in self._targets.values():
+        if target == page_id and not self._led_to[page_id]:
             return True
         is_new = self._told.get(target) != content
         self._told[target] = content

@@ -92,7 +92,8 @@ def _rows(status: Status) -> list[tuple[str, str]]:
             (f"share of {share.tag}", f"{100 * share.share:g} %, for {count(share.pages, 'page')}")
             for share in status.shares
         ),
-        ("objective", status.objective or "-"),
+        # A collection has none.
+        *([("objective", status.objective or "-")] if status.collection is None else []),
         ("last start (UTC)", "never" if status.started_at is None else moment(status.started_at)),
     ]
     if status.quiet_until is not None:

@@ -70,6 +70,8 @@ class WatchDisplay(RunDisplay):
         """
         self._restless: set[int] = set()
         """Pages of which it was told that they differ at every poll."""
+        self._cut: set[int] = set()
+        """Lists of which it was told that they are not read to their end."""
         self._reasons: set[str] = set()
         """Why polls were postponed, as far as it was told."""
         self._outage = Outage()
@@ -165,6 +167,9 @@ class WatchDisplay(RunDisplay):
         self._polls += 1
         if report.result.masked:
             self._tell(at, f"masked as noise ({'; '.join(report.result.masked)})", url)
+        if report.left_out and observation.page_id not in self._cut:
+            self._cut.add(observation.page_id)
+            self._tell(at, report.left_out, url)
         news = None
         if first_copy:
             news = "first copy" if self._console.is_terminal else None

@@ -14,6 +14,7 @@ from pollwise.export.opml import FEED, write_opml
 from pollwise.export.parquet import write_parquet
 from pollwise.export.warc import write_warc
 from pollwise.extras import require_extra
+from pollwise.settings import is_collection
 from pollwise.store import Place, Store
 
 __all__ = ["FORMATS", "count_left_out", "export_collection", "export_into"]
@@ -50,8 +51,8 @@ def export_collection(
     the format: .jsonl, .opml, .parquet or .warc.gz. The file shows one state of the database; a
     writer may be at work meanwhile. It is written as a whole or not at all. `InputError` if there
     is a file already (unless `force`), a symbolic link or a device, it cannot be written, a library
-    is missing, or the format has no place for `bodies`; `StoreError` if the database cannot be
-    read.
+    is missing, the format has no place for `bodies`, or a watch has no relevances; `StoreError` if
+    the database cannot be read.
     """
     if Path(os.path.abspath(path)).parent in _DEVICES:
         raise InputError(f"{path} is a device: name a file, or - with --format for standard output")
@@ -61,8 +62,10 @@ def export_collection(
     if path.exists() and not (force and path.is_file()):
         mend = "--force replaces it" if path.is_file() else "it is no regular file"
         raise InputError(f"{path} exists already: give another name ({mend})")
-    with Store.open_readonly(db) as store, store.snapshot(), draft(path) as file:
-        return write(file, store, min_relevance)
+    with Store.open_readonly(db) as store, store.snapshot():
+        _require_relevances(store, min_relevance)
+        with draft(path) as file:
+            return write(file, store, min_relevance)
 
 
 def export_into(
@@ -80,6 +83,7 @@ def export_into(
     write = _writer(format_name, now, bodies=bodies)
     _check_relevance(min_relevance)
     with Store.open_readonly(db) as store, store.snapshot():
+        _require_relevances(store, min_relevance)
         return write(file, store, min_relevance)
 
 
@@ -112,6 +116,14 @@ def _writer(name: str, now: float, *, bodies: bool) -> _Writer:
 def _check_relevance(least: float | None) -> None:
     if least is not None and not 0 <= least <= 1:
         raise InputError(f"the least relevance is {least}; expected a number from 0 to 1")
+
+
+def _require_relevances(store: Store, least: float | None) -> None:
+    """`InputError` for a database of a watch that is asked for relevant pages."""
+    if least is not None and store.runs() and not is_collection(store):
+        raise InputError(
+            f"{store.path} holds a watch, whose pages have no relevance: leave out --min-relevance"
+        )
 
 
 def _format_of(path: Path) -> str:

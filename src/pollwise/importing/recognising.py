@@ -7,7 +7,8 @@ from pollwise.importing.changedetection import read_changedetection
 from pollwise.importing.imported import Imported, page_of
 from pollwise.importing.opml import read_opml
 from pollwise.importing.urlwatch import read_urlwatch
-from pollwise.web.sitemaps import UnusableEntries, parse_sitemap
+from pollwise.sources.feeds import entries_left_out
+from pollwise.web.sitemaps import EntriesBeyond, UnusableEntries, parse_sitemap
 
 __all__ = ["read_file"]
 
@@ -55,11 +56,12 @@ def _read(path: Path, data: bytes) -> Imported:
 
 
 def _read_sitemap(data: bytes) -> Imported:
-    unusable = UnusableEntries()
-    entries = parse_sitemap(data, unusable=unusable)
+    unusable, beyond = UnusableEntries(), EntriesBeyond()
+    entries = parse_sitemap(data, unusable=unusable, beyond=beyond)
     told = f"entries that cannot be used: {unusable.count:,} (the first: {unusable.why})"
     if not entries:
         why = told if unusable.count else "a sitemap without entries, or one that cannot be read"
         raise InputError(why)
-    left_out = (told,) if unusable.count else ()
+    cut = entries_left_out(len(entries), beyond)
+    left_out = tuple(line for line in (told if unusable.count else "", cut) if line)
     return Imported("sitemap", tuple(page_of(entry.url) for entry in entries), left_out)

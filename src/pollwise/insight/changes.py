@@ -1,7 +1,6 @@
 """What changed: the changes of a database, the history of a page, and two of its versions."""
 
 import math
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid5
@@ -250,11 +249,9 @@ def read_changes(
     count = 0
     for place in stores_of(db):
         with Store.open_readonly(place) as store, store.snapshot():
-            newest: deque[StoredChange] = deque(maxlen=limit)
-            for change in store.changes(after=after, since=since, unread=unread):
-                if tag is None or tag in change.tags:
-                    newest.append(change)
-                    count += 1
+            tags = () if tag is None else (tag,)
+            count += store.count_changes(after=after, since=since, tags=tags, unread=unread)[0]
+            newest = store.newest_changes(limit, after=after, since=since, tags=tags, unread=unread)
             found += [listed_change(store, change) for change in newest]
             ids.append(store.database_id().urn)
     if len(ids) > 1:  # the numbers of changes are in the order of one shard

@@ -92,8 +92,8 @@ class Explanation:
     these are none). `signal` is the probability that the page has changed as somebody said at
     `signalled_at` (None: nobody did since its copy was made). `share_of` is the tag whose share of
     the budget it has, None: that of all pages without such a tag. A page that is `paused` is not
-    polled: `next_poll_at` is None then. `name`, `tags`, `select`, `ignore` and `render`: see
-    `Page`.
+    polled: it has no `due_at`, `latest_poll_at` and `next_poll_at` then. `name`, `tags`, `select`,
+    `ignore` and `render`: see `Page`.
     """
 
     url: str
@@ -203,13 +203,13 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
         price=estimate.price,
         host_price=known.policy.host_price(scope),
         budget=known.settings.budget,
-        due_at=waits.due_at,
+        due_at=None if page.paused else waits.due_at,
         rests_until=waits.rests_until,
         host_free_at=waits.host_free_at,
         host_limit=known.settings.limit_texts().get(scope),
         host_limited_until=limited_until if limited_until > now else None,
         earliest_poll_at=None if page.paused else waits.earliest,
-        latest_poll_at=waits.latest,
+        latest_poll_at=None if page.paused else waits.latest,
         demanded=bounds.is_demanded(page.id),
         changes_in_row=page.changes_in_a_row,
         slowed=bounds.is_slowed(page.id),

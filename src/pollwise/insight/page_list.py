@@ -99,16 +99,24 @@ def read_page_list(
 ) -> PageList:
     """The pages with this tag and this text in URL, name, title or state (None: any), sorted.
 
-    Lower and upper case are the same. At most `limit` of them; None: all.
+    Lower and upper case are the same. At most `limit` of them; None: all. Where neither tag nor
+    text is asked for, no others are read.
     """
     records: list[PageRecord] = []
+    pages = 0
+    is_first_alone = limit is not None and tag is None and text is None
     for place in stores_of(db):
-        with Store.open_readonly(place) as store:
-            records += store.pages()
-    listed = [listed_page(record) for record in records]
-    fitting = [page for page in listed if _fits(page, tag, text)]
+        with Store.open_readonly(place) as store, store.snapshot():
+            if limit is not None and is_first_alone:
+                records += store.first_pages(order.value, limit)
+                pages += store.totals().pages
+            else:
+                records += (read := store.pages())
+                pages += len(read)
+    fitting = [page for page in map(listed_page, records) if _fits(page, tag, text)]
     fitting.sort(key=lambda page: (_KEYS[order](page), page.url))
-    return PageList(str(db), len(listed), len(fitting), tuple(fitting[:limit]))
+    found = pages if is_first_alone else len(fitting)
+    return PageList(str(db), pages, found, tuple(fitting[:limit]))
 
 
 def _fits(page: ListedPage, tag: str | None, text: str | None) -> bool:

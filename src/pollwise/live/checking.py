@@ -334,7 +334,9 @@ def _told(
         error=None,
         content_type=first.content_type,
         kind=view.kind,
-        notice=view.notice or ("the selectors leave nothing out" if readings[0].keeps_all else ""),
+        notice=view.notice
+        or view.left_out
+        or ("the selectors leave nothing out" if readings[0].keeps_all else ""),
         title=view.title,
         feeds=tuple(urljoin(first.final_url, feed) for feed in view.feeds),
         bytes=len(first.body),

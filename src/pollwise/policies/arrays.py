@@ -8,6 +8,7 @@ import numpy as np
 from numba.extending import typeof_impl
 from numpy.typing import NDArray
 
+from pollwise.checks import require
 from pollwise.errors import InputError, StateError
 from pollwise.kernel_cache import kernel
 from pollwise.policies.base import StateDict
@@ -97,13 +98,19 @@ def all_watched(pages: NDArray[Any]) -> Ints:
 
 
 def new_ids(new: Sequence[Page], pages: NDArray[Any]) -> Ints:
-    """The ids of new pages; `InputError` for one that is negative, given twice or taken."""
+    """The ids of new pages; `InputError` for one that is negative, given twice or taken.
+
+    And for a weight that is not finite, or below 0.
+    """
     ids = np.array([page.id for page in new], np.int64)
     if (ids < 0).any() or len(np.unique(ids)) < len(ids) or len(watched(ids, pages)) > 0:
         raise InputError(
             "add: a page id is negative, given twice or watched already; give every page an"
             " id of its own (0, 1, 2, ...)"
         )
+    for page in new:
+        fits = 0 <= page.weight < math.inf
+        require(f"add: page {page.id}: weight", page.weight, fits, "finite and at least 0")
     return ids
 
 

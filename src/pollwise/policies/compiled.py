@@ -194,7 +194,7 @@ class CompiledPolicy:
         return self.state
 
     def add(self, pages: Sequence[Page]) -> None:
-        """Take up pages; `InputError` for an id that is negative or watched already."""
+        """Take up pages; `InputError` for an id or a weight that cannot be, see `new_ids`."""
         if pages:
             page_ids = new_ids(pages, self._state.pages)
             self._grow(int(page_ids.max()) + 1)

@@ -5,7 +5,7 @@ what a policy learns.
 import math
 from typing import get_args
 
-from pollwise.checks import require, require_object, require_shares
+from pollwise.checks import require, require_object, require_shares, require_whole
 from pollwise.errors import InputError
 from pollwise.events import (
     Added,
@@ -34,9 +34,16 @@ _EVENTS = frozenset(get_args(Event))
 
 
 def check_page(event: str, page: Page) -> None:
-    """`InputError` for a page that would spoil the arithmetic of time and budget."""
+    """`InputError` for a page that would spoil the arithmetic of time and budget.
+
+    So would its id, or a weight by which no page can be compared with another.
+    """
+    if event == "Added":
+        require_whole(event, "page id", page.id, least=0)
     fits = 0 < page.cost < math.inf
     require(f"{event}: page {page.id}: cost", page.cost, fits, "finite and above 0")
+    fits = 0 <= page.weight < math.inf
+    require(f"{event}: page {page.id}: weight", page.weight, fits, "finite and at least 0")
     if page.seen_at is not None:
         require_seconds(f"{event}: page {page.id}: seen_at", page.seen_at)
 

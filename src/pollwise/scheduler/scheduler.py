@@ -208,9 +208,9 @@ class Scheduler:
         An event with an earlier time than the one before counts as simultaneous with it. Ids that
         are unknown, pages that are watched already and repeated observations are ignored; so is an
         observation of a poll before the one under way, which compares with the same copy and tells
-        more. `InputError`, with nothing taken in but the time, for a time or cost that is not
-        finite, a page whose polls cost nothing, a relevance that is not from 0 to 1, or links or
-        shares that the policy cannot take.
+        more. `InputError`, with nothing taken in but the time, for a time, cost or weight that is
+        not finite, a page whose polls cost nothing, an id or weight below 0 of a new page, a
+        relevance that is not from 0 to 1, or links or shares that the policy cannot take.
         """
         check_event(event)
         together = event.events if isinstance(event, Together) else (event,)

@@ -16,10 +16,10 @@ from typing import Any
 from pollwise.sources.view import NO_HUB, HubLinks, ListedItem, UnreadableError
 from pollwise.store.records import FoundItem
 from pollwise.texts import one_line, printable
-from pollwise.web.sitemaps import CutOffError, parse_sitemap
+from pollwise.web.sitemaps import CutOffError, EntriesBeyond, parse_sitemap
 from pollwise.web.visible_text import visible_text
 
-__all__ = ["Feed", "can_read_feeds", "read_feed", "read_sitemap"]
+__all__ = ["Feed", "can_read_feeds", "entries_left_out", "read_feed", "read_sitemap"]
 
 _LARGEST = 16 * 1024 * 1024
 """Bytes of a feed, and items of it, that are read: some seconds of work."""
@@ -186,20 +186,36 @@ def _seconds(time: object) -> float | None:
         return None
 
 
-def read_sitemap(body: bytes) -> tuple[ListedItem, ...]:
-    """The entries of a sitemap, or of an index of them; one of another time is another item.
+def read_sitemap(body: bytes) -> tuple[tuple[ListedItem, ...], str]:
+    """The entries of a sitemap, or of an index of them, and what was left out, in words.
+
+    An entry of another time is another item.
 
     `UnreadableError` if it is cut off: the others would be new the next time. A full one takes
     about a second: call it beside the loop.
     """
+    beyond = EntriesBeyond()
     try:
-        entries = parse_sitemap(body, whole=True)
+        entries = parse_sitemap(body, whole=True, beyond=beyond)
     except CutOffError as error:
         raise UnreadableError(f"a sitemap that cannot be compared: {error}") from error
-    return tuple(
+    items = tuple(
         ListedItem(
             FoundItem(entry.url, url=entry.url, published_at=entry.last_modified),
             f"{entry.url} {entry.last_modified}",
         )
         for entry in entries
     )
+    return items, entries_left_out(len(entries), beyond)
+
+
+def entries_left_out(read: int, beyond: EntriesBeyond) -> str:
+    """What was left out of a sitemap of which so many entries were read; empty: nothing.
+
+    >>> entries_left_out(50_000, EntriesBeyond(1_200))
+    'only the first 50,000 entries are read: 1,200 more are left out'
+    """
+    if not beyond.count:
+        return ""
+    more = f"{beyond.count:,} more are" if beyond.is_all else "what follows is"
+    return f"only the first {read:,} entries are read: {more} left out"

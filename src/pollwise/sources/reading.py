@@ -111,7 +111,8 @@ def _whole(body: bytes, content_type: str | None, kind: Kind) -> View:
         view = _list(body, kind, feed.items, title=feed.title, notice=notice)
         return replace(view, hub_links=feed.hub_links)
     if kind == "sitemap":
-        return _list(body, kind, read_sitemap(body))
+        items, left_out = read_sitemap(body)
+        return replace(_list(body, kind, items), left_out=left_out)
     if kind == "pdf":
         if not can_read_pdf():
             return _read_otherwise(body, content_type, "pypdf", "text")

@@ -80,7 +80,7 @@ class View:
     those of a feed or sitemap, as it lists them, and then they alone count; None: it is no list.
     `feeds` are the feeds that a page names as its own, as it writes their addresses. `hub_links`
     are those of a feed. `mark` is that of the `Parts` that were read. `notice` says on one line
-    what is not as one may expect; empty: nothing.
+    what is not as one may expect, `left_out` which items of a list are not read; empty: nothing.
     """
 
     kind: Kind
@@ -93,3 +93,4 @@ class View:
     hub_links: HubLinks = NO_HUB
     mark: str = ""
     notice: str = ""
+    left_out: str = ""

@@ -59,6 +59,13 @@ class StoreReader(Protocol):
         They are of one state; nothing may be written before the last one.
         """
 
+    def first_pages(self, by: str, limit: int) -> list[PageRecord]:
+        """At most `limit` watched pages: the first by URL, or the latest or the most first.
+
+        `by` is `url`, `changed`, `polled`, `added`, `changes`, `rate` (changes by the time since
+        the first copy) or `weight`; of those that are alike, the first by URL. In any order.
+        """
+
     def find_page(self, url: str) -> PageRecord | None:
         """The watched page with exactly this URL, if there is one."""
 
@@ -130,12 +137,24 @@ class StoreReader(Protocol):
         since: float | None = None,
         tags: Sequence[str] = (),
         of_content: bool = False,
+        unread: bool = False,
     ) -> tuple[int, float | None]:
         """How many of these `changes` there are, and when the first was found (None: none was).
 
-        `after` and `since` are as there. With `tags`, only those of pages that have one of them;
-        `of_content`: only those by which the content of a page differs.
+        `after`, `since` and `unread` are as there. With `tags`, only those of pages that have one
+        of them; `of_content`: only those by which the content of a page differs.
         """
+
+    def newest_changes(
+        self,
+        limit: int,
+        *,
+        after: int = 0,
+        since: float | None = None,
+        tags: Sequence[str] = (),
+        unread: bool = False,
+    ) -> list[StoredChange]:
+        """The last of the changes that `count_changes` counts, at most `limit`, in their order."""
 
     def latest_change(self) -> int:
         """The number of the latest change; 0: there was none."""

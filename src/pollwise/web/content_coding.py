@@ -5,7 +5,7 @@ import zlib
 
 from pollwise.texts import one_line
 
-__all__ = ["BodyError", "BodyReader"]
+__all__ = ["BodyError", "BodyReader", "too_large"]
 
 # Each member costs a copy of the rest; no real page comes in more members.
 _MAX_GZIP_MEMBERS = 100
@@ -14,6 +14,11 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 class BodyError(ValueError):
     """A body that cannot be used; says why in words."""
+
+
+def too_large(max_bytes: int) -> str:
+    """What is wrong with a body of more bytes, and what helps."""
+    return f"body larger than {max_bytes} bytes: --max-size allows more"
 
 
 class BodyReader:
@@ -123,4 +128,4 @@ class BodyReader:
     def _write(self, data: bytes) -> None:
         self._body.write(data)
         if self.size > self._max_bytes:
-            raise BodyError(f"body larger than {self._max_bytes} bytes")
+            raise BodyError(too_large(self._max_bytes))

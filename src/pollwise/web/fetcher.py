@@ -19,7 +19,7 @@ from pollwise.version import __version__
 from pollwise.web.addresses import RefusedAddressError, require_public_host
 from pollwise.web.answers import Answer, answered
 from pollwise.web.connections import Connector, Room, is_our_shortage, once_only
-from pollwise.web.content_coding import BodyError, BodyReader
+from pollwise.web.content_coding import BodyError, BodyReader, too_large
 from pollwise.web.headers import (
     hub_links,
     parse_http_date,
@@ -62,6 +62,7 @@ async def follow_none(url: str) -> str:
 
 
 _NO_LOGIN = "the proxy wants a login (407): give --netrc, and its login in the netrc file"
+_LONGER = ": --timeout allows more"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PIECE = 64 * 1024
 """Bytes of a body that are read at a time."""
@@ -277,8 +278,10 @@ class HttpFetcher:
             raise PostponedError(f"the proxy cannot be reached: {_in_words(raised)}") from raised
         except aiohttp.ServerTimeoutError:
             error = f"no connection within {self._connect_timeout:g} s"
+            if self._connect_timeout == self._timeout:
+                error += _LONGER
         except TimeoutError:
-            error = f"no complete answer within {self._timeout:g} s"
+            error = f"no complete answer within {self._timeout:g} s{_LONGER}"
         # ValueError: from aiohttp, yarl and the IDNA codec, for impossible hosts and headers.
         except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError) as raised:
             if isinstance(raised, aiohttp.ClientHttpProxyError) and raised.status == 407:
@@ -394,7 +397,7 @@ class HttpFetcher:
 
     def _bound(self, size: int) -> None:
         if size > self._max_bytes:
-            raise BodyError(f"body larger than {self._max_bytes} bytes")
+            raise BodyError(too_large(self._max_bytes))
 
     async def _place(self, limit: asyncio.Timeout) -> Release:
         """Wait for a place without a limit on the host: it is not what takes so long."""

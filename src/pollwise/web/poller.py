@@ -87,7 +87,8 @@ class PollReport:
 
     `answered_by` is the canonical URL that answered after redirects; None: that of the page itself,
     or nobody did. `hub_links` are those of the page, by absolute URLs, that of the hub canonical;
-    None: as before.
+    None: as before. `left_out` says which items of a list were not read; empty: all were, or it was
+    not read again.
 
     Call `release` when the report was committed and its content is held no more.
     """
@@ -100,6 +101,7 @@ class PollReport:
     reread: Version | None = None
     discovered: Discoveries | None = None
     hub_links: HubLinks | None = None
+    left_out: str = ""
     release: Release = field(default=release_nothing, compare=False, repr=False)
 
 
@@ -308,6 +310,7 @@ class WebPoller:
             robots_tag=result.robots_tag,
             answered_by=result.final_url if result.final_url != page.url else None,
             hub_links=_hub_links(result, seen),
+            left_out=seen.left_out,
             release=result.release,
         )
 

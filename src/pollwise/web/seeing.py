@@ -26,12 +26,16 @@ _READ_WITHIN = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a body is to the latest copy, with its title, kind and hub (None: as before)."""
+    """What a body is to the latest copy, with its title, kind and hub (None: as before).
+
+    `left_out` is that of the `View`.
+    """
 
     compared: Comparison
     title: str | None = None
     kind: Kind | None = None
     hub_links: HubLinks | None = None
+    left_out: str = ""
 
 
 def see(memory: PageMemory, body: bytes, content_type: str | None, parts: Parts = WHOLE) -> Seen:
@@ -39,7 +43,7 @@ def see(memory: PageMemory, body: bytes, content_type: str | None, parts: Parts 
     if is_same(memory, body, parts):
         return Seen(same(memory, xxhash.xxh3_128_hexdigest(body)))
     view = read(body, content_type, parts)
-    return Seen(compare(memory, view), view.title, view.kind, view.hub_links)
+    return Seen(compare(memory, view), view.title, view.kind, view.hub_links, view.left_out)
 
 
 def see_plainly(memory: PageMemory, body: bytes, content_type: str | None) -> Seen:

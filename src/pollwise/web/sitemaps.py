@@ -23,6 +23,7 @@ __all__ = [
     "MAX_BYTES",
     "MAX_ENTRIES",
     "CutOffError",
+    "EntriesBeyond",
     "SitemapEntry",
     "UnusableEntries",
     "parse_sitemap",
@@ -73,25 +74,41 @@ class UnusableEntries:
         self.count += 1
 
 
+@dataclass(slots=True)
+class EntriesBeyond:
+    """How many entries of a sitemap stand behind those that were read, as a limit was met.
+
+    `is_all`: these are all; else there may be more.
+    """
+
+    count: int = 0
+    is_all: bool = True
+
+
 class CutOffError(ValueError):
     """The XML of a sitemap does not end: entries are missing."""
 
 
 def parse_sitemap(
-    body: bytes, *, whole: bool = False, unusable: UnusableEntries | None = None
+    body: bytes,
+    *,
+    whole: bool = False,
+    unusable: UnusableEntries | None = None,
+    beyond: EntriesBeyond | None = None,
 ) -> list[SitemapEntry]:
     """The entries of a sitemap in its order; empty if `body` is no sitemap. Never raises.
 
-    But if it has to be `whole`: then `CutOffError` if it is XML that does not end. Entries that
-    cannot be used are left out, and noted in `unusable`.
+    But if it has to be `whole`: then `CutOffError` if it is XML that does not end before a limit is
+    met. Entries that cannot be used are left out, and noted in `unusable`; those behind a limit are
+    counted in `beyond`.
 
     A full sitemap takes about a second: call it outside the event loop.
 
     >>> parse_sitemap(b"<urlset><url><loc>http://h/a?b&amp;c</loc><lastmod>1970-01-02</lastmod></url>")
     [SitemapEntry(url='http://h/a?b&c', last_modified=86400.0, is_index=False)]
     """
-    found = _Found([], UnusableEntries() if unusable is None else unusable)
-    is_cut_off = False
+    found = _Found([], UnusableEntries() if unusable is None else unusable, beyond)
+    is_cut_off = is_read = False
     # Whatever ends the reading, the entries until then count.
     with suppress(_EnoughError, expat.ExpatError, zlib.error):
         chunks = _chunks(body)
@@ -100,7 +117,10 @@ def parse_sitemap(
             is_cut_off = _is_cut_off(first, chunks, found)
         else:
             _read_lines(b"".join([first, *chunks]), found)
-    if whole and is_cut_off:
+        is_read = True
+    if beyond is not None:
+        beyond.is_all = is_read and not is_cut_off
+    if whole and is_cut_off and len(found.entries) < MAX_ENTRIES:
         raise CutOffError(f"its XML does not end: cut off after {len(found.entries):,} entries")
     return found.entries
 
@@ -109,9 +129,16 @@ def parse_sitemap(
 class _Found:
     entries: list[SitemapEntry]
     unusable: UnusableEntries
+    beyond: EntriesBeyond | None
 
     def add(self, location: str, modified: str = "", *, is_index: bool = False) -> None:
-        """Add an entry if it is usable; `_EnoughError` when the limit is reached."""
+        """Add an entry if it is usable.
+
+        When the limit is reached, the others are counted, or `_EnoughError`.
+        """
+        if len(self.entries) == MAX_ENTRIES:
+            self.note_beyond()
+            return
         location = location.strip()
         try:
             if len(location) > _LONGEST_TEXT:
@@ -121,8 +148,13 @@ class _Found:
             self.unusable.note(str(error))
             return
         self.entries.append(SitemapEntry(url, _utc_seconds(modified), is_index))
-        if len(self.entries) == MAX_ENTRIES:
+        if len(self.entries) == MAX_ENTRIES and self.beyond is None:
             raise _EnoughError
+
+    def note_beyond(self) -> None:
+        """Count an entry behind a limit."""
+        if self.beyond is not None:
+            self.beyond.count += 1
 
 
 class _EnoughError(Exception):
@@ -154,11 +186,10 @@ class _Handlers:
         self._names.add(name)
         self._names.update(attributes)
         self._n_elements += 1
-        if (
-            self._n_elements > _MAX_ELEMENTS
-            or len(self._open) == _DEEPEST
-            or len(self._names) > _MAX_NAMES
-        ):
+        if self._n_elements > _MAX_ELEMENTS:
+            self._found.note_beyond()
+            raise _EnoughError
+        if len(self._open) == _DEEPEST or len(self._names) > _MAX_NAMES:
             raise _EnoughError
         if not self._open:
             # By prefix, as wrong and undeclared namespaces are frequent.
@@ -200,7 +231,7 @@ def _is_cut_off(first: bytes, others: Iterator[bytes], found: _Found) -> bool:
         parser.Parse(chunk, False)
         n_bytes += len(chunk)
         if n_bytes - parser.CurrentByteIndex > _LONGEST_TAG:
-            return False
+            raise _EnoughError
     try:
         parser.Parse(b"", True)
     except expat.ExpatError:
@@ -209,9 +240,13 @@ def _is_cut_off(first: bytes, others: Iterator[bytes], found: _Found) -> bool:
 
 
 def _read_lines(text: bytes, found: _Found) -> None:
-    for line in islice(io.BytesIO(text), _MAX_LINES):
+    lines = io.BytesIO(text)
+    for line in islice(lines, _MAX_LINES):
         if location := line.decode(errors="replace").removeprefix("\ufeff").strip():
             found.add(location)
+    if lines.read().strip():
+        found.note_beyond()
+        raise _EnoughError
 
 
 def _utc_seconds(told: str) -> float | None:

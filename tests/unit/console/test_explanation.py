@@ -155,6 +155,8 @@ def test_it_says_that_a_page_is_paused_and_what_is_wanted_of_it(capsys):
         )
     )
     out = capsys.readouterr().out
+    for untold in ("infinite", "due", "at the latest", "1970-01-02 00:00:00\n"):
+        assert untold not in out
     for told in ("it is paused", "news daily", "what counts", "main", "what does not", "rendered"):
         assert told in out
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from pollwise.console import display
@@ -369,3 +370,11 @@ def test_what_changes_where_another_page_redirects_to_is_told_once_and_with_the_
     )
     assert "differs at every poll" in restless
     assert restless.endswith(urls[2])
+
+
+def test_that_a_list_is_not_read_to_its_end_is_told_once(capsys):
+    [report] = turn(Outcome.UNCHANGED).reports
+    cut = Progress((), (replace(report, left_out="9 more are left out"),), frozenset())
+    watch(cut, turn(Outcome.UNCHANGED), cut)
+    _, *lines, _ = capsys.readouterr().err.splitlines()
+    assert lines == [f"{MOMENT}  9 more are left out  {URL}"]

@@ -113,3 +113,21 @@ async def test_a_page_without_versions_has_no_empty_table_of_them(db):
             await words("/pages/4")
         )
         assert "1 version kept" in await words("/pages/3")
+
+
+async def test_a_sitemap_that_has_as_many_entries_as_are_read(db):
+    seen = tuple(f"{number:016x}" for number in range(50_000))
+    polls = [
+        PollResult(
+            Observation(page_id, time.time(), Outcome.UNCHANGED),
+            PageMemory(items=seen[page_id:]),
+            source="sitemap",
+        )
+        for page_id in (0, 1)
+    ]
+    with Store.open(db) as store:
+        store.commit(Batch(polls=tuple(polls)))
+    async with asking(db) as words:
+        told = "only its first 50,000 entries are read; any that follow are left out"
+        assert told in await words("/pages/0")
+        assert told not in await words("/pages/1")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.unit.insight.a_watch import DAY, make_watch
 
 from pollwise.errors import InputError, StoreError
 from pollwise.export import count_left_out, export_collection, export_into
@@ -178,3 +179,15 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, name: str) -> N
 def test_a_writer_may_be_at_work(db: Path, name: str) -> None:
     with Store.open(db):
         assert export_collection(db, db.with_name(NAMES[name]), now=0.0) == 3
+
+
+def test_a_watch_has_no_relevances(tmp_path):
+    db, path = tmp_path / "watch.db", tmp_path / "x.jsonl"
+    make_watch(db, 100 * DAY)
+    for export in (
+        lambda: export_collection(db, path, now=0.0, min_relevance=0.0),
+        lambda: export_into(db, io.BytesIO(), now=0.0, format_name="jsonl", min_relevance=0.0),
+    ):
+        with pytest.raises(InputError, match=r"holds a watch, .+: leave out --min-relevance$"):
+            export()
+    assert not path.exists()

@@ -104,6 +104,7 @@ def test_status_tells_what_is_in_the_collection(db):
     assert "3 of 1 host, 1 relevant (sum 0.8), 1 copy" in shown
     assert "1 host takes 1 request a second of the 2" in shown
     assert "left out" not in shown
+    assert "objective" not in shown
     assert json.loads(run("status", "--db", db, "--json").stdout)["collection"]["fringe"] == 1
 
 
@@ -139,6 +140,12 @@ def test_explain_tells_where_a_page_was_found(db):
     later = run("explain", "http://sea.example/later", "--db", db).stdout
     assert "not read yet" in later
     assert "0.25, of a request" in later
+    assert "why it is in the fringe: its links are among those" in " ".join(
+        later.replace("│", " ").split()
+    )
+    assert "it is looked at again when that is worth more" in " ".join(
+        shown.replace("│", " ").split()
+    )
     assert explain_collected(db, "http://sea.example/later").value == 0.25
     followed = explain_collected(db, "http://sea.example/whales")
     assert followed.value is None

@@ -1,11 +1,14 @@
 """The list of pages: how each stands, which are shown, and in which order."""
 
+from dataclasses import replace
+
 import pytest
 
 from pollwise.cli.options import OrderName
 from pollwise.insight.page_list import Order, PageState, read_page_list
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.store.tables.reader import TableReader
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 DAY = 86_400.0
@@ -64,3 +67,11 @@ def test_which_are_shown_and_in_which_order(db):
 
 def test_the_command_offers_every_order():
     assert [order.value for order in OrderName] == [order.value for order in Order]
+
+
+@pytest.mark.parametrize("order", Order)
+def test_the_first_pages_are_read_alone(db, order, monkeypatch):
+    every = read_page_list(db, tag=None, text=None, order=order, limit=None)
+    monkeypatch.delattr(TableReader, "pages")
+    few = read_page_list(db, tag=None, text=None, order=order, limit=3)
+    assert few == replace(every, results=every.results[:3])

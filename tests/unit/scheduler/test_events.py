@@ -89,6 +89,8 @@ class TestEvents:
             Tick(math.inf),
             Added(0.0, (Page(1, cost=0.0),)),
             Added(0.0, (Page(1, cost=math.nan),)),
+            Added(0.0, (Page(1, weight=math.nan),)),
+            Updated(0.0, (Page(0, weight=math.inf),)),
             Polled(0.0, (observed(0, 0.0, cost=math.inf),)),
             Polled(0.0, (observed(0, 0.0), observed(0, 0.0, cost=-1.0))),
         ],
@@ -97,7 +99,9 @@ class TestEvents:
         some = scheduler()
         some.handle(Added(0.0, pages(1)))
         before = some.state()
-        with pytest.raises(InputError, match=r"^(Tick|Added|Polled): .+=\S+ must be finite"):
+        with pytest.raises(
+            InputError, match=r"^(Tick|Added|Updated|Polled): .+=\S+ must be finite"
+        ):
             some.handle(event)
         assert some.state() == before
         assert some.in_flight == 1
@@ -106,6 +110,7 @@ class TestEvents:
         "other",
         [
             Added(1.0, (Page(1, cost=0.0),)),
+            Added(1.0, (Page(1), Page(-1))),
             Together(1.0, (Added(1.0, (Page(1),)), Budgeted(1.0, 1.0, 1.0, (("shop", 2.0),)))),
             Updated(1.0, (Page(0, cost=math.inf),)),
             Linked(1.0, 0, Links(np.array([1], np.int64), ("one",))),

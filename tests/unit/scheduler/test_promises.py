@@ -53,7 +53,8 @@ garbage = st.lists(
             Added,
             small_times,
             st.lists(
-                st.builds(Page, page_ids, scope=scopes, cost=st.floats(0.1, 3)), max_size=5
+                st.builds(Page, st.integers(0, 6), scope=scopes, cost=st.floats(0.1, 3)),
+                max_size=5,
             ).map(tuple),
         ),
         st.builds(

@@ -9,6 +9,7 @@ from pollwise.web import sitemaps
 from pollwise.web.sitemaps import (
     MAX_ENTRIES,
     CutOffError,
+    EntriesBeyond,
     SitemapEntry,
     UnusableEntries,
     parse_sitemap,
@@ -232,3 +233,24 @@ def test_entries_that_cannot_be_used_are_counted():
     assert unusable.why.startswith("ftp is not fetched: 'ftp://h/a'")
     assert parse_sitemap(b"http://h/a\n\n  \nh/b\n", unusable=unusable)
     assert unusable.count == 5
+
+
+@pytest.mark.parametrize(
+    ("body", "count", "is_all"),
+    [
+        (f"<urlset>{entries(100)}</urlset>", 0, True),
+        (f"<urlset>{entries(150)}</urlset>", 50, True),
+        (f"<urlset>{entries(150)}<url>", 50, False),
+        ("http://h/\n" * 150, 50, True),
+        ("http://h/\n" * 250, 101, False),
+        (f"<urlset>{entries(50)}{'<a/>' * 300}{entries(9)}", 1, False),
+    ],
+)
+def test_entries_behind_a_limit_are_counted(monkeypatch, body, count, is_all):
+    monkeypatch.setattr(sitemaps, "MAX_ENTRIES", 100)
+    monkeypatch.setattr(sitemaps, "_MAX_LINES", 200)
+    monkeypatch.setattr(sitemaps, "_MAX_ELEMENTS", 400)
+    beyond = EntriesBeyond()
+    found = parse_sitemap(body.encode(), whole=True, beyond=beyond)
+    assert len(found) in (50, 100)
+    assert beyond == EntriesBeyond(count, is_all)

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from pollwise.console.explanation import reason_told, sources_told
+from pollwise.console.explanation import collected_reason_told, reason_told, sources_told
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.api.parameters import whole_number_asked
 from pollwise.dashboard.charts.time_line import time_line
@@ -42,6 +42,7 @@ from pollwise.settings import CollectSettings
 from pollwise.store.base import StoreReader
 from pollwise.store.records import NewPage, PageRecord
 from pollwise.units import DAY
+from pollwise.web.sitemaps import MAX_ENTRIES
 from pollwise.web.urls import scope_of
 
 __all__ = ["one_page_routes"]
@@ -90,9 +91,10 @@ def one_page_routes(answers: Answers) -> list[Route]:
             diff=diff,
             too_large=too_large,
             versions=[one.version for one in seen.line.versions],
-            why=_why(explanation) if isinstance(explanation, Explanation) else "",
+            why="" if explanation is None else _why(explanation),
             learned=_learned(explanation) if isinstance(explanation, Explanation) else "",
             masked=_masked(explanation),
+            most_entries=_most_entries(seen.record),
             form=form or settings_form(seen.record.page),
             parts=parts or Form("parts", {}),
         )
@@ -213,10 +215,13 @@ async def _compared(
         return None, str(error)
 
 
-def _why(explanation: Explanation) -> str:
+def _why(explanation: Explanation | CollectedExplanation) -> str:
     """Why it is polled next or not, as a sentence."""
     now = time.time()
-    reason = reason_told(explanation, lambda at: _clock(at, now), resume="resume it to go on")
+    if isinstance(explanation, CollectedExplanation):
+        reason = collected_reason_told(explanation)
+    else:
+        reason = reason_told(explanation, lambda at: _clock(at, now), resume="resume it to go on")
     return f"{reason[0].upper()}{reason[1:]}."
 
 
@@ -235,6 +240,12 @@ def _clock(at: float | None, now: float) -> str:
 
 def _masked(explanation: Explanation | CollectedExplanation | None) -> tuple[MaskedPart, ...]:
     return explanation.masked if isinstance(explanation, Explanation) else ()
+
+
+def _most_entries(record: PageRecord) -> int | None:
+    """The entries of a sitemap that are read, if it has so many; None: it has not."""
+    is_full = record.source == "sitemap" and len(record.memory.items) >= MAX_ENTRIES
+    return MAX_ENTRIES if is_full else None
 
 
 def _paused(record: PageRecord, paused: bool) -> ChangePages:

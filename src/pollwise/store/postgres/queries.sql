@@ -58,6 +58,32 @@ SELECT id, url, scope, weight, cost, seen_at,
        listed_in, name, rendered, gone
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
+-- name: first_pages
+-- The first of the watched pages by what is latest, most or most often, and then by URL, in any
+-- order (the same columns as live_pages).
+SELECT id, url, scope, weight, cost, seen_at,
+       etag, last_modified, body_hash, text_hash, earlier_hashes,
+       added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
+       depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
+       longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
+       listed_in, name, rendered, gone
+FROM pages WHERE id IN (
+    SELECT id FROM pages WHERE removed_at IS NULL
+    ORDER BY
+        CASE %(by)s::text
+            WHEN 'changed' THEN COALESCE(last_changed_at, 0.0)
+            WHEN 'polled' THEN COALESCE(polled_at, 0.0)
+            WHEN 'added' THEN added_at
+            WHEN 'changes' THEN changes
+            WHEN 'rate' THEN CASE WHEN seen_at > first_seen_at
+                THEN changes / (seen_at - first_seen_at) * 86400 ELSE 0.0 END
+            WHEN 'weight' THEN weight
+            ELSE 0.0
+        END DESC,
+        url COLLATE "C"
+    LIMIT %(limit)s
+);
+
 -- name: live_pages_by_url
 -- The watched pages with these URLs, a JSON array (the same columns as live_pages).
 SELECT id, url, scope, weight, cost, seen_at,
@@ -263,14 +289,28 @@ UPDATE changes SET is_read = TRUE WHERE NOT is_read AND seq <= %(seq)s;
 
 -- name: count_changes
 -- How many changes_after there are, and the earliest time; only of pages with one of the tags, a
--- JSON list, unless that is empty, and only of the kinds of another one.
+-- JSON list, unless that is empty, and only of the kinds of another one; if unread, only those.
 SELECT COUNT(*), MIN(c.seen_at) FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.seq > %(after)s AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
+    AND NOT (%(unread)s::boolean AND c.is_read)
     AND c.kind IN (SELECT jsonb_array_elements_text(%(kinds)s::jsonb)::int)
     AND (jsonb_array_length(%(tags)s::jsonb) = 0 OR EXISTS (
         SELECT FROM jsonb_array_elements_text(%(tags)s::jsonb) AS tag
         WHERE STRPOS(' ' || p.tags || ' ', ' ' || tag || ' ') > 0
     ));
+
+-- name: newest_changes
+-- The newest of changes_after, newest first; of tags and unread as in count_changes.
+SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
+       p.name, c.is_read, c.kind, c.status
+FROM changes AS c JOIN pages AS p ON p.id = c.page_id
+WHERE c.seq > %(after)s AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
+    AND NOT (%(unread)s::boolean AND c.is_read)
+    AND (jsonb_array_length(%(tags)s::jsonb) = 0 OR EXISTS (
+        SELECT FROM jsonb_array_elements_text(%(tags)s::jsonb) AS tag
+        WHERE STRPOS(' ' || p.tags || ' ', ' ' || tag || ' ') > 0
+    ))
+ORDER BY c.seq DESC LIMIT %(limit)s;
 
 -- name: latest_change
 -- The number of the latest change.

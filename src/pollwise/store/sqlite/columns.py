@@ -52,6 +52,7 @@ COLUMNS = {
     for query, words in {
         "next_page_id": "whole",
         "live_pages": _PAGE,
+        "first_pages": _PAGE,
         "live_pages_by_url": _PAGE,
         "wishes_by_url": (
             "text text text number number interval? interval? flag text text text text flag"
@@ -77,6 +78,7 @@ COLUMNS = {
         "changes_after": _CHANGE,
         "unread_changes_after": _CHANGE,
         "changes_of_page": _CHANGE,
+        "newest_changes": _CHANGE,
         "count_changes": "whole time?",
         "latest_change": "whole",
         "written": "whole",

@@ -72,6 +72,9 @@ class TableReader:
         for rows in self._connection.rows_in_parts("live_pages"):
             yield from self._made(rows)
 
+    def first_pages(self, by: str, limit: int) -> list[PageRecord]:
+        return self._records("first_pages", by=by, limit=limit)
+
     def find_page(self, url: str) -> PageRecord | None:
         return self.find_pages([url]).get(url)
 
@@ -152,12 +155,15 @@ class TableReader:
         if page_id is not None:  # by another index
             query, which = "changes_of_page", {**which, "page_id": page_id, "unread": unread}
         for row in self._connection.rows_by_key(query, _CHANGES_AT_ONCE, after=after, **which):
-            try:
-                yield stored_change(row)
-            except ValueError as error:
-                raise StoreError(
-                    f"{self.path}: a change is damaged ({error}): restore a copy"
-                ) from error
+            yield self._change(row)
+
+    def _change(self, row: Row) -> StoredChange:
+        try:
+            return stored_change(row)
+        except ValueError as error:
+            raise StoreError(
+                f"{self.path}: a change is damaged ({error}): restore a copy"
+            ) from error
 
     def count_changes(
         self,
@@ -166,6 +172,7 @@ class TableReader:
         since: float | None = None,
         tags: Sequence[str] = (),
         of_content: bool = False,
+        unread: bool = False,
     ) -> tuple[int, float | None]:
         kinds = [int(kind) for kind in ChangeKind if kind.is_of_content or not of_content]
         number, first = self._connection.row(
@@ -174,8 +181,28 @@ class TableReader:
             since=since,
             tags=json.dumps(tags),
             kinds=json.dumps(kinds),
+            unread=unread,
         )
         return number, first
+
+    def newest_changes(
+        self,
+        limit: int,
+        *,
+        after: int = 0,
+        since: float | None = None,
+        tags: Sequence[str] = (),
+        unread: bool = False,
+    ) -> list[StoredChange]:
+        rows = self._connection.rows(
+            "newest_changes",
+            after=after,
+            since=since,
+            tags=json.dumps(tags),
+            unread=unread,
+            limit=limit,
+        )
+        return [self._change(row) for row in reversed(rows)]
 
     def latest_change(self) -> int:
         number: int = self._connection.row("latest_change")[0]

@@ -1,9 +1,11 @@
 """Changes, and that pages are gone and back."""
 
+from typing import Any
+
 import pytest
 
 from pollwise.store import Store
-from pollwise.store.records import Batch, FoundItem, PollResult, StoredChange
+from pollwise.store.records import Batch, FoundItem, NewPage, PollResult, StoredChange
 from pollwise.testing.store_contract.opening import StoreOpening
 from pollwise.testing.store_contract.samples import A, gone, poll
 from pollwise.types import Observation, Outcome, PageMemory
@@ -90,6 +92,23 @@ class ChangesContract:
         assert watched.mark_read(up_to=2) == 2
         assert [one.seq for one in watched.changes(unread=True, since=2.0)] == [3]
         assert [one.seq for one in watched.changes(unread=True, page_id=0, after=2)] == [3]
+        assert watched.count_changes(unread=True) == (1, 4.0)
+
+    def test_the_newest_changes_are_read_without_the_others(self, watched: Store) -> None:
+        for at in (1.0, 2.0, 3.0, 4.0, 5.0):
+            seen = Observation(0, at, Outcome.CHANGED)
+            watched.commit(Batch(polls=(PollResult(seen, PageMemory()),)))
+        watched.mark_read([3])
+
+        def newest(limit: int, **asked: Any) -> list[int]:
+            return [one.seq for one in watched.newest_changes(limit, **asked)]
+
+        assert (newest(2), newest(9)) == ([3, 4], [1, 2, 3, 4])
+        assert newest(2, unread=True) == [2, 4]
+        assert newest(9, after=1, since=3.0) == [2, 3, 4]
+        assert newest(9, tags=("other",)) == []
+        watched.add_pages([NewPage(A.url, A.scope, tags=("one", "other"))], now=6.0)
+        assert newest(1, tags=("other",)) == [4]
 
     def test_what_is_gone_is_known_after_a_restart(
         self, watched: Store, opening: StoreOpening

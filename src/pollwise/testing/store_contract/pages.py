@@ -54,6 +54,30 @@ class PagesContract:
         assert (added.site, added.kind) == ("a.example", "blog/#/*.html")
         assert store.pages()[0].page == added
 
+    def test_the_first_pages_by_what_is_asked_for(self, store: Store) -> None:
+        urls = ["http://a.example/é", "http://a.example/Z", "http://a.example/a"]
+        new = [NewPage(url, "a.example", weight=n + 1.0) for n, url in enumerate(urls)]
+        store.add_pages(new, now=1.0)
+        store.add_pages([NewPage("http://a.example/~", "a.example"), A], now=2.0)
+        store.remove_pages([4], now=3.0)
+        for page_id, at in ((0, 5.0), (0, 8.0), (1, 4.0), (1, 9.0), (1, 14.0)):
+            store.commit(Batch(polls=(poll(page_id, at, Outcome.CHANGED, b""),)))
+
+        orders = {
+            "url": [1, 2, 3, 0],
+            "weight": [2, 1, 3, 0],
+            "added": [3, 1, 2, 0],
+            "polled": [1, 0, 2, 3],
+            "changed": [1, 0, 2, 3],
+            "changes": [1, 0, 2, 3],
+            "rate": [0, 1, 2, 3],
+        }
+        records = store.pages()
+        for by, ids in orders.items():
+            for limit in range(6):
+                first = sorted(store.first_pages(by, limit), key=lambda record: record.page.id)
+                assert first == [records[page_id] for page_id in sorted(ids[:limit])]
+
     def test_a_name_stays_until_another_is_told(self, store: Store) -> None:
         [page] = store.add_pages([replace(A, name="Town hall")], now=0.0)
         assert page.name == "Town hall"

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pollwise.errors import PostponedError
 from pollwise.sources.recognition import recognised
 from pollwise.types import PageMemory
+from pollwise.web.content_coding import too_large
 from pollwise.web.fetcher import FetchResult, MayFollow
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.rendering.browser import Browser, BrowserError
@@ -100,7 +101,7 @@ class Renderer:
         except BrowserError as raised:
             error = f"the browser could not render it: {raised}"
         if len(body) > self._max_bytes:
-            body, error = b"", f"rendered body larger than {self._max_bytes} bytes"
+            body, error = b"", f"rendered {too_large(self._max_bytes)}"
         return replace(
             page,
             body=body,

@@ -1,5 +1,7 @@
 """Uniform polls every page equally often, in turn."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,17 @@ def test_a_page_id_is_refused_before_anything_is_changed(page_ids):
     policy.add([Page(0)])
     with pytest.raises(InputError, match="page id is negative, given twice or watched"):
         policy.add([Page(1), *(Page(page_id) for page_id in page_ids)])
+    assert policy.select(0.0, 9).page_ids.tolist() == [0]
+
+
+@pytest.mark.parametrize("weight", [math.nan, math.inf, -1.0])
+def test_a_weight_that_cannot_be_is_refused_before_anything_is_changed(weight):
+    policy = Uniform()
+    policy.add([Page(0)])
+    with pytest.raises(
+        InputError, match=r"^add: page 2: weight=\S+ must be finite and at least 0$"
+    ):
+        policy.add([Page(1), Page(2, weight=weight)])
     assert policy.select(0.0, 9).page_ids.tolist() == [0]
 
 
