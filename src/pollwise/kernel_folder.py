@@ -24,9 +24,15 @@ _PACKAGE = Path(__file__).parent
 _FOLDER = f"{_PACKAGE.name}-kernels-"
 _KEPT = 3
 """How many folders stay, those used last: several versions may be in use side by side."""
-_CONSTANTS = ("types.py", os.path.join("policies", "collecting", "known_web.py"))
-"""Files without kernels whose constants are compiled into kernels: the integer codes of `Outcome`,
-and where a page of the known web is."""
+_CONSTANTS = (
+    "checks.py",
+    "types.py",
+    "units.py",
+    os.path.join("policies", "collecting", "known_web.py"),
+    os.path.join("policies", "index", "state.py"),
+)
+"""Files without kernels whose constants are compiled into kernels, such as the integer codes of
+`Outcome`."""
 
 
 @cache

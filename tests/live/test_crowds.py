@@ -69,7 +69,9 @@ def test_a_crowd_keeps_nobody_out(address: tuple[str, int], said: str, sources: 
             stack.enter_context(one)
             with suppress(ConnectionError):
                 one.sendall(SAID[said])
-                if said == "a request":  # answered, it says nothing more
+                if said in ("a request", "events"):
+                    # Answered, it says nothing more. Before, all might be being answered on a busy
+                    # machine, and a new connection is cut then.
                     one.recv(1000)
         for source in ("127.0.0.1", "127.0.0.2"):
             for path in ("/", "/events", "/api/status"):

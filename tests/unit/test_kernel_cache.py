@@ -1,5 +1,6 @@
 """Compiled code is kept from run to run, until a source of the package changes."""
 
+import ast
 import fcntl
 import os
 import subprocess
@@ -138,9 +139,24 @@ def test_constants_of_types_count_as_sources(little: Little) -> None:
     assert little.run() == (21, True)
 
 
-def test_files_of_constants_exist() -> None:
+def test_files_whose_constants_kernels_use_count_as_sources() -> None:
     package = Path(pollwise.kernel_folder.__file__).parent
-    assert all((package / name).is_file() for name in pollwise.kernel_folder._CONSTANTS)
+    constants = pollwise.kernel_folder._CONSTANTS
+    assert all((package / name).is_file() for name in constants)
+    sources = {path: path.read_text() for path in package.rglob("*.py")}
+    for source in (text for text in sources.values() if "kernel_cache" in text):
+        tree = ast.parse(source)
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        kernels = [
+            one for one in functions if "kernel" in "".join(map(ast.unparse, one.decorator_list))
+        ]
+        used = {node.id for one in kernels for node in ast.walk(one) if isinstance(node, ast.Name)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pollwise."):
+                file = package.parent.joinpath(*node.module.split(".")).with_suffix(".py")
+                names = {alias.name for alias in node.names if alias.name.isupper()}
+                if names & used and "kernel_cache" not in sources[file]:
+                    assert str(file.relative_to(package)) in constants, names & used
 
 
 def test_what_was_compiled_is_noted_for_the_present_sources(little: Little) -> None:

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
@@ -116,6 +116,7 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")
     # Most of what is loaded or read stays: to search it for garbage all the time is of no use.
     gc.set_threshold(_ALLOCATIONS)
+    lost = _lost_interrupts()
     try:
         _require_one_database(sys.argv[1:])
         exit_status = app(prog_name="pollwise", standalone_mode=False)
@@ -136,7 +137,30 @@ def run() -> None:
             raise
         _drop_output()
         sys.exit(_complain(f"standard output cannot be written: {error.strerror}; free some space"))
+    except Exception:
+        if not lost:
+            raise
+        sys.exit(130)
     sys.exit(exit_status if isinstance(exit_status, int) else 0)
+
+
+def _lost_interrupts() -> list[object]:
+    """A list to which each Ctrl-C is added that falls into Python code called by C.
+
+    Such code is called when LLVM has made machine code. What is raised in it goes no further, and
+    what it was to do is missing later, which looks like an error of ours.
+    """
+    lost: list[object] = []
+    others = sys.unraisablehook
+
+    def note(what: Any) -> None:
+        if issubclass(what.exc_type, KeyboardInterrupt):
+            lost.append(what.exc_type)
+        else:
+            others(what)
+
+    sys.unraisablehook = note
+    return lost
 
 
 def _require_one_database(words: list[str]) -> None:

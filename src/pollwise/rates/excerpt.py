@@ -4,9 +4,9 @@ The polls of a page tell apart rates of some octaves only. With far slower ones 
 have changed, with far faster ones always, whichever they are: there the likelihood is level, or
 falls in proportion to a power of the rate. So only the likelihoods of `SIDE_BY_SIDE` neighbouring
 rates are all kept. In their middle is the centre of all that the likelihood rises and falls. Beyond
-either end that of every fourth rate is, up to the slowest and the fastest one; between two of them
-the likelihood is taken to be a power of the rate. So it may have a second peak far from the first:
-a time that was told may be that of a change, or of the answer (`pollwise.policies.index.dates`).
+either end every fourth one is kept, up to the slowest and the fastest rate; between two of them the
+likelihood is taken to be a power of the rate. So it may have a second peak far from the first: a
+time that was told may be that of a change, or of the answer (`pollwise.policies.index.dates`).
 The likelihoods are packed (`pollwise.rates.packed`), in the order of the rates; the number of the
 first of the neighbours is kept as well.
 """
@@ -32,8 +32,9 @@ __all__ = [
 ]
 
 SIDE_BY_SIDE = 40
+"""How many neighbouring rates are all kept."""
 _APART = 4
-"""Beyond the neighbours the likelihood of one rate in so many is kept, and these begin at one."""
+"""Beyond them one rate in so many is kept; the first neighbour is a multiple of it, too."""
 EXCERPT_COUNT = SIDE_BY_SIDE + (RATE_COUNT - SIDE_BY_SIDE) // _APART
 
 Codes = NDArray[np.uint16]

@@ -1,14 +1,19 @@
 """The command line in this process: what cannot be used, and what is answered."""
 
+import ctypes
 import json
 import sqlite3
+import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from pollwise.cli import program
 from pollwise.cli.answers import print_json
 from pollwise.insight.knowledge import read_knowledge
 from pollwise.insight.words import moment
@@ -574,3 +579,40 @@ class TestPolicyOptions:
         assert answer.status == 2
         assert answer.out == ""
         assert message in answer.err.splitlines()[-1]
+
+
+class TestCtrlC:
+    """An interrupt that falls into a callback of C goes no further."""
+
+    def _called_by_c(self, error: type[BaseException]) -> None:
+        def callback() -> None:
+            raise error
+
+        ctypes.CFUNCTYPE(None)(callback)()
+
+    @pytest.fixture
+    def start(self, monkeypatch):
+        def start(called: Callable[[], None]) -> Any:
+            monkeypatch.setattr(sys, "unraisablehook", sys.__unraisablehook__)
+            monkeypatch.setattr(sys, "argv", ["pollwise"])
+            monkeypatch.setattr(program, "app", lambda **_: called())
+            with pytest.raises(SystemExit) as ended:
+                program.run()
+            return ended.value.code
+
+        return start
+
+    def test_what_fails_for_it_is_no_error_of_ours(self, start, capfd):
+        def called() -> None:
+            self._called_by_c(KeyboardInterrupt)
+            raise RuntimeError("no compiled object yet")
+
+        assert start(called) == 130
+        assert capfd.readouterr() == ("", "")
+
+    def test_other_errors_are_told(self, start, capfd):
+        def called() -> None:
+            self._called_by_c(ValueError)
+
+        assert start(called) == 0
+        assert "ValueError" in capfd.readouterr().err

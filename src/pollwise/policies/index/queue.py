@@ -82,7 +82,8 @@ _FAR_TOO_HIGH = 0.25
 """A winner without a rival whose bid is below this share of the price shows it to be too high."""
 _LONELY_MEMORY = 4.0
 _MOST_ENTERING = 64
-"""So many pages may come to the pool in a decision, so that none takes long where all are due."""
+"""Pages that come back, and pages that enter the pool, in one decision: else it would take long
+where all are due."""
 _PRICE_MOVE = 1.1
 _QUICK_SWEEP = 16
 _ALERTED = 16
@@ -95,7 +96,10 @@ _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 @kernel(allocates=False)
 def _entry(state: IndexState, page: int, near: float = 0.0) -> float:
-    """When a page with a copy is to enter the pool; found sooner if it is due `near` that wait."""
+    """When a page with a copy is to enter the pool.
+
+    It is found sooner if it will be due about `near` seconds after its copy (0: nobody knows).
+    """
     common, own = state.shared[0], state.pages[page]
     price = common.price * own_price(state, page)
     refresh_belief(state, page)
@@ -209,7 +213,7 @@ def _shrink_pool(state: IndexState, now: float) -> None:
 
 @kernel(allocates=False)
 def _fill_pool(state: IndexState, now: float) -> None:
-    """Let the pages whose time has come into the pool; if they are very many, some of them."""
+    """Let the pages whose time has come into the pool; of very many, the first ones."""
     common = state.shared[0]
     for _ in range(_MOST_ENTERING):
         if heap_size(state.held) == 0 or first_time(state.held) > now:

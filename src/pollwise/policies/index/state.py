@@ -87,9 +87,11 @@ INDEX_PAGE = np.dtype(
         ("burst_odds", "f4"),  # log-odds of changing in bursts, as far as from its polls
         ("young", "i1"),  # 1: added later than the first pages, and no change of it was seen
         ("spell_at", "f8"),  # when the change seen last was over, or the page was added
-        ("first_rate", "u1"),  # of the excerpt (`pollwise.rates.excerpt`) of
-        ("likelihood", "u2", (EXCERPT_COUNT,)),  # each rate, given all polls
-        ("spells", "u2", (SPELL_COUNT,)),  # between changes: how many at these rates (`packed`)
+        # An excerpt (`pollwise.rates.excerpt`) of the likelihood of each rate, given all polls:
+        ("first_rate", "u1"),
+        ("likelihood", "u2", (EXCERPT_COUNT,)),
+        # Between changes: how many passed at these rates, packed (`pollwise.rates.packed`).
+        ("spells", "u2", (SPELL_COUNT,)),
     ]
 )
 """What is kept of each page."""
@@ -216,7 +218,7 @@ INDEX_SHARED = np.dtype(
         ("own_spells", "f4", (SPELL_COUNT,)),  # those of a page
         ("believed", "i8"),  # the page looked at last
         ("belief", "f4", (RATE_COUNT,)),  # the probability of each of its rates now
-        ("modelled", "i8"),  # the page of which this was worked out last, from these two:
+        ("modelled", "i8"),  # the page whose models were worked out last; the next two are of it
         ("steady", "f4", (RATE_COUNT,)),
         ("bursts", "f4", (RATE_COUNT,)),
         ("counted", "f4", (RATE_COUNT,)),  # of the page counted last; the next three: meanwhile
