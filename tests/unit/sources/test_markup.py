@@ -10,7 +10,6 @@ from pollwise.sources.selectors import read_selectors
 from pollwise.sources.view import UnreadableError
 from pollwise.web.reading.page_tree import tree_of
 
-
 _TAGS = [
     f"<{end}{name}>"
     for name in ("title", "head", "body", "svg", "script", "style", "template")
