@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import require_shares
+from pollwise.checks import require_shares, require_weight
 from pollwise.objectives import Objective
 from pollwise.objectives import objective as objective_of
 from pollwise.policies.arrays import (
@@ -255,7 +255,12 @@ class IndexPolicy(CompiledPolicy):
         return int(best_of(self._state, np.array(page_ids, np.int64), float(now)))
 
     def weigh(self, page_ids: Sequence[int], weights: Sequence[float]) -> None:
-        """Give pages other weights (per cost unit); unknown ids are ignored."""
+        """Give pages other weights (per cost unit); unknown ids are ignored.
+
+        `InputError`, with none of them given, for a weight that `add` refuses.
+        """
+        for page_id, weight in zip(page_ids, weights, strict=True):
+            require_weight(f"weigh: page {page_id}: weight", weight)
         for page_id, weight in zip(page_ids, weights, strict=True):
             if 0 <= page_id < len(self._state.pages):
                 weigh_page(self._state, page_id, weight)

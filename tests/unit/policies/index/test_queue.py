@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pollwise.errors import StateError
+from pollwise.errors import InputError, StateError
 from pollwise.knapsack import allocate
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.arrays import ABSENT, HELD, LEASED
@@ -424,3 +424,14 @@ def test_after_a_copy_the_changes_of_its_site_before_are_no_news():
     policy.copied([0], 29.5 * DAY)
     assert policy.state.pages["overlap"][0] == 0
     assert policy.state.pages["surge"][0] == 0
+
+
+@pytest.mark.parametrize("weight", [math.nan, math.inf, -1.0])
+def test_a_weight_that_cannot_be_is_refused_before_any_is_changed(weight):
+    policy = BayesianIndex()
+    policy.add([Page(0), Page(1)])
+    with pytest.raises(
+        InputError, match=r"^weigh: page 1: weight=\S+ must be finite and at least 0$"
+    ):
+        policy.weigh([0, 1], [2.0, weight])
+    assert policy.state.pages["weight"][:2].tolist() == [1.0, 1.0]
