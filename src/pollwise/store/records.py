@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,7 @@ __all__ = [
     "FoundItem",
     "Hit",
     "NewPage",
+    "PageOutline",
     "PageRecord",
     "PollResult",
     "Postponed",
@@ -122,6 +124,19 @@ class PageRecord:
     source: str = ""
     listed_in: str = ""
     gone: bool = False
+
+
+class PageOutline(NamedTuple):
+    """What a watched page is called, and how it stands; see `PageRecord` and its `Page`."""
+
+    id: int
+    url: str
+    name: str
+    title: str | None
+    tags: tuple[str, ...]
+    paused: bool
+    outcome: Outcome | None
+    seen_at: float | None
 
 
 POLL_OUTCOME = np.dtype([("page", "i8"), ("time", "f8"), ("changed", "?")])

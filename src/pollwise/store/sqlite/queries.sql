@@ -56,9 +56,13 @@ SELECT id, url, scope, weight, cost, seen_at,
        listed_in, name, rendered, gone
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
+-- name: page_outlines
+-- What all watched pages are called, and how they stand.
+SELECT id, url, name, title, tags, paused, outcome, seen_at FROM pages WHERE removed_at IS NULL;
+
 -- name: first_pages
 -- The first of the watched pages by what is latest, most or most often, and then by URL, in any
--- order (the same columns as live_pages).
+-- order (the same columns as live_pages); of those with these ids, a JSON array (NULL: of all).
 SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
@@ -67,6 +71,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        listed_in, name, rendered, gone
 FROM pages WHERE id IN (
     SELECT id FROM pages WHERE removed_at IS NULL
+        AND (:among IS NULL OR id IN (SELECT value FROM json_each(:among)))
     ORDER BY
         CASE :by
             WHEN 'changed' THEN COALESCE(last_changed_at, 0.0)
