@@ -171,7 +171,9 @@ class PollResult:
     `error` says in words what went wrong, or why the poll was POSTPONED. `masked` are
     samples of the parts of the page that it found to be noise. `title` is that of the page,
     `source` says what it was read as (`pollwise.sources`); None: as before. `items` are the new
-    ones of a feed. `status` is the HTTP status by which the page is GONE.
+    ones of a feed. `status` is the HTTP status by which the page is GONE. `same_items`: those that
+    `memory` has are what the poll before remembered; a store that has them need not write the ten
+    thousands of a long list again.
     """
 
     observation: Observation
@@ -183,6 +185,7 @@ class PollResult:
     source: str | None = None
     items: tuple[FoundItem, ...] = ()
     status: int | None = None
+    same_items: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,6 +235,28 @@ async def test_pages_are_polled_with_what_is_remembered_of_them():
     assert [sorted(p.first_copies) for p in setting.recorded if p.reports] == [[0], [1], [], []]
 
 
+async def test_items_of_a_list_that_the_store_has_are_told_to_be_the_same():
+    known = PageMemory(items=("1f", "2e"))
+
+    def answered(page: Page, memory: PageMemory) -> PollReport:
+        seen = Observation(page.id, setting.clock(), Outcome.UNCHANGED)
+        others = {102.0: PageMemory(items=("1f", "3d")), 106.0: PageMemory()}
+        return PollReport(PollResult(seen, others.get(setting.clock(), memory)))
+
+    setting = Setting(_0=answered)
+    setting.watched[0] = Watched(Page(0), known)
+    await setting.serve(seconds=9.5)
+    polls = [report.result for turn in setting.recorded for report in turn.reports]
+    told = [(poll.observation.polled_at, poll.same_items) for poll in polls]
+    assert [one for one in told if one[0] % 2 == 0] == [
+        (100.0, True),
+        (102.0, False),
+        (104.0, True),
+        (106.0, False),
+        (108.0, False),  # there are none
+    ]
+
+
 async def test_a_page_that_is_gone_keeps_the_time_of_its_copy():
     def gone(page: Page, memory: PageMemory) -> PollReport:
         return PollReport(PollResult(Observation(page.id, 100.0, Outcome.GONE), memory))

@@ -144,11 +144,11 @@ WHERE id = %(page_id)s AND (polled_at IS NULL OR polled_at < %(polled_at)s);
 
 -- name: update_polled_page
 -- Count the latest poll and keep what it told; the first copy of a page is no change. A late
--- observation of an older poll leaves the row as it is.
+-- observation of an older poll leaves the row as it is. Items that are NULL are those of before.
 UPDATE pages SET
     polls = polls + 1, changes = changes + (%(changed)s AND seen_at IS NOT NULL)::int,
     etag = %(etag)s, last_modified = %(last_modified)s, body_hash = %(body_hash)s, text_hash = %(text_hash)s,
-    earlier_hashes = %(earlier_hashes)s, noise = %(noise)s, items = %(items)s,
+    earlier_hashes = %(earlier_hashes)s, noise = %(noise)s, items = COALESCE(%(items)s::text, items),
     title = COALESCE(%(title)s::bytea, title), source = COALESCE(%(source)s::text, source),
     seen_at = CASE WHEN %(seen)s THEN %(polled_at)s::float8 ELSE seen_at END,
     polled_at = %(polled_at)s, outcome = %(outcome)s, error = %(error)s, last_cost = %(cost)s,
@@ -195,7 +195,8 @@ RETURNING page_id;
 UPDATE pages SET
     polls = polls + 1, etag = told.etag, last_modified = told.last_modified,
     body_hash = told.body_hash, text_hash = told.text_hash,
-    earlier_hashes = told.earlier_hashes, noise = told.noise, items = told.items,
+    earlier_hashes = told.earlier_hashes, noise = told.noise,
+    items = COALESCE(told.items, pages.items),
     title = COALESCE(told.title, pages.title), source = COALESCE(told.source, pages.source),
     seen_at = told.polled_at, polled_at = told.polled_at, outcome = told.outcome, error = NULL,
     last_cost = told.cost, postponed_at = NULL, postponed_why = NULL,

@@ -136,11 +136,11 @@ WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at);
 
 -- name: update_polled_page
 -- Count the latest poll and keep what it told; the first copy of a page is no change. A late
--- observation of an older poll leaves the row as it is.
+-- observation of an older poll leaves the row as it is. Items that are NULL are those of before.
 UPDATE pages SET
     polls = polls + 1, changes = changes + (:changed AND seen_at IS NOT NULL),
     etag = :etag, last_modified = :last_modified, body_hash = :body_hash, text_hash = :text_hash,
-    earlier_hashes = :earlier_hashes, noise = :noise, items = :items,
+    earlier_hashes = :earlier_hashes, noise = :noise, items = COALESCE(:items, items),
     title = COALESCE(:title, title), source = COALESCE(:source, source),
     seen_at = CASE WHEN :seen THEN :polled_at ELSE seen_at END,
     polled_at = :polled_at, outcome = :outcome, error = :error, last_cost = :cost,
@@ -185,7 +185,8 @@ RETURNING page_id;
 UPDATE pages SET
     polls = polls + 1, etag = told.etag, last_modified = told.last_modified,
     body_hash = told.body_hash, text_hash = told.text_hash,
-    earlier_hashes = told.earlier_hashes, noise = told.noise, items = told.items,
+    earlier_hashes = told.earlier_hashes, noise = told.noise,
+    items = COALESCE(told.items, pages.items),
     title = COALESCE(told.title, pages.title), source = COALESCE(told.source, pages.source),
     seen_at = told.polled_at, polled_at = told.polled_at, outcome = told.outcome, error = NULL,
     last_cost = told.cost, postponed_at = NULL, postponed_why = NULL,

@@ -300,7 +300,7 @@ def poll_values(poll: PollResult, storable: Callable[[str | None], object]) -> d
         "earlier_hashes": " ".join(memory.earlier_hashes),
         "noise": pack_noise(memory.noise),
         "error": storable(poll.error),
-        "items": " ".join(memory.items),
+        "items": None if poll.same_items else " ".join(memory.items),
         "title": storable(poll.title),
         "source": poll.source,
         "found_items": json.dumps([astuple(item) for item in poll.items]) if poll.items else "",
