@@ -100,6 +100,19 @@ class PollsContract:
         assert watched.pages()[0].memory == memory
         assert watched.pages()[0].error == "no host '\ud800'"
 
+    @pytest.mark.parametrize("outcome", [Outcome.UNCHANGED, Outcome.FAILED])
+    def test_items_that_are_the_same_are_not_written_again(
+        self, watched: Store, outcome: Outcome
+    ) -> None:
+        known = PageMemory(items=("1f", "2e"))
+        watched.commit(Batch(polls=(replace(poll(0, 4.0, Outcome.CHANGED), memory=known),)))
+        # Others than those that the store has, by which it is seen that it does not write them.
+        told = replace(poll(0, 5.0, outcome), memory=PageMemory("x", items=("3d",)))
+        watched.commit(Batch(polls=(replace(told, same_items=True),)))
+        assert watched.pages()[0].memory == PageMemory("x", items=known.items)
+        watched.commit(Batch(polls=(poll(0, 6.0, outcome),)))
+        assert watched.pages()[0].memory.items == ()
+
     def test_the_polls_that_found_a_watched_page(self, watched: Store) -> None:
         watched.add_pages([A, B, C], now=0.0)
         outcomes = (Outcome.CHANGED, Outcome.FAILED, Outcome.UNCHANGED, Outcome.GONE)
