@@ -3,8 +3,10 @@
 And it wastes no time: modules are compiled once, and long files do not begin last.
 """
 
+import gc
 import os
 import signal
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,20 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 def pytest_configure(config: pytest.Config) -> None:
     """Let workers take files in the order of the tests, not those of most tests first."""
     config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave all tests and modules out where garbage is looked for: they stay to the end.
+
+    Looking took a sixth of the time in which they are found. What tests make is looked at as ever.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
