@@ -17,9 +17,9 @@ from pollwise.store.sqlite.file_format import (
     connect,
     connect_to_read,
     latest_format,
-    migrate,
     pragma,
     prepare,
+    steps_to,
 )
 from pollwise.store.sqlite.upgrading import keep_older
 
@@ -158,16 +158,17 @@ def _check_version(path: Path) -> int:
 
 def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
     """`StoreError` if a table or a column is missing that the format of the database has."""
-    missing = _sound_columns(pragma(connection, "user_version")) - _columns(connection)
+    version = pragma(connection, "user_version")
+    missing = _columns_made_by(steps_to(version)) - _columns(connection)
     for table, column in sorted(missing):
         raise damaged(path, f"the table {table} has no column {column}")
 
 
 @cache
-def _sound_columns(version: int) -> frozenset[tuple[str, str]]:
-    """All tables and their columns in a database of this format."""
+def _columns_made_by(steps: tuple[str, ...]) -> frozenset[tuple[str, str]]:
+    """All tables and their columns after these scripts."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as sound:
-        migrate(sound, version)
+        sound.executescript("\n".join(steps))
         return _columns(sound)
 
 
