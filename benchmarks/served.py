@@ -110,7 +110,8 @@ class FullPages:
             f"<li><a href='{urls[target * 7919 % len(urls)]}'>{words[target % len(words)]}</a></li>"
             for target in targets
         )
-        head = f"<html><title>Page {number}</title><h1>Page {number}</h1><p>Edition {edition}."
+        title = f"<!doctype html><html><head><title>Page {number}</title></head><body>"
+        head = f"{title}<h1>Page {number}</h1><p>Edition {edition}."
         return head.encode() + self._texts[number % _FULL_TEXTS] + f"<ul>{links}</ul>".encode()
 
 
