@@ -104,6 +104,7 @@ WHERE id = %(page_id)s AND (polled_at IS NULL OR polled_at < %(polled_at)s);
 -- name: update_polled_page
 -- Count the latest poll and keep what it told; the first copy of a page is no change. A late
 -- observation of an older poll leaves the row as it is. Items that are NULL are those of before.
+-- A change that is told to be later than a copy that it did not change was none.
 UPDATE pages SET
     polls = polls + 1, changes = changes + (%(changed)s AND seen_at IS NOT NULL)::int,
     etag = %(etag)s, last_modified = %(last_modified)s, body_hash = %(body_hash)s, text_hash = %(text_hash)s,
@@ -113,7 +114,8 @@ UPDATE pages SET
     polled_at = %(polled_at)s, outcome = %(outcome)s, error = %(error)s, last_cost = %(cost)s,
     postponed_at = NULL, postponed_why = NULL,
     last_changed_at = COALESCE(
-        %(last_changed_at)s::float8,
+        CASE WHEN %(changed)s OR COALESCE(seen_at, %(last_changed_at)s::float8) >= %(last_changed_at)s
+            THEN %(last_changed_at)s::float8 END,
         CASE WHEN %(changed)s AND seen_at IS NOT NULL THEN %(polled_at)s::float8 END,
         last_changed_at
     ),
@@ -159,7 +161,12 @@ UPDATE pages SET
     title = COALESCE(told.title, pages.title), source = COALESCE(told.source, pages.source),
     seen_at = told.polled_at, polled_at = told.polled_at, outcome = told.outcome, error = NULL,
     last_cost = told.cost, postponed_at = NULL, postponed_why = NULL,
-    last_changed_at = COALESCE(told.last_changed_at, pages.last_changed_at), failures = 0,
+    last_changed_at = COALESCE(
+        CASE WHEN COALESCE(pages.seen_at, told.last_changed_at) >= told.last_changed_at
+            THEN told.last_changed_at END,
+        pages.last_changed_at
+    ),
+    failures = 0,
     gone = FALSE
 FROM told_polls AS told
 -- See take_out_told_polls.

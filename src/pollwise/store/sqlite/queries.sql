@@ -97,6 +97,7 @@ WHERE id = :page_id AND (polled_at IS NULL OR polled_at < :polled_at);
 -- name: update_polled_page
 -- Count the latest poll and keep what it told; the first copy of a page is no change. A late
 -- observation of an older poll leaves the row as it is. Items that are NULL are those of before.
+-- A change that is told to be later than a copy that it did not change was none.
 UPDATE pages SET
     polls = polls + 1, changes = changes + (:changed AND seen_at IS NOT NULL),
     etag = :etag, last_modified = :last_modified, body_hash = :body_hash, text_hash = :text_hash,
@@ -106,7 +107,8 @@ UPDATE pages SET
     polled_at = :polled_at, outcome = :outcome, error = :error, last_cost = :cost,
     postponed_at = NULL, postponed_why = NULL,
     last_changed_at = COALESCE(
-        :last_changed_at,
+        CASE WHEN :changed OR COALESCE(seen_at, :last_changed_at) >= :last_changed_at
+            THEN :last_changed_at END,
         CASE WHEN :changed AND seen_at IS NOT NULL THEN :polled_at END,
         last_changed_at
     ),
@@ -150,7 +152,12 @@ UPDATE pages SET
     title = COALESCE(told.title, pages.title), source = COALESCE(told.source, pages.source),
     seen_at = told.polled_at, polled_at = told.polled_at, outcome = told.outcome, error = NULL,
     last_cost = told.cost, postponed_at = NULL, postponed_why = NULL,
-    last_changed_at = COALESCE(told.last_changed_at, pages.last_changed_at), failures = 0,
+    last_changed_at = COALESCE(
+        CASE WHEN COALESCE(pages.seen_at, told.last_changed_at) >= told.last_changed_at
+            THEN told.last_changed_at END,
+        pages.last_changed_at
+    ),
+    failures = 0,
     gone = FALSE
 FROM temp.told_polls AS told
 WHERE pages.id = told.page_id;

@@ -58,6 +58,17 @@ class PollsContract:
         assert (record.last_changed_at, record.last_cost) == (3.0, 0.5)
         assert watched.recent_outcomes(0) == [told]
 
+    @pytest.mark.parametrize("error", [None, "and something else is told"])
+    def test_a_change_told_with_an_unchanged_copy_was_none(
+        self, watched: Store, error: str | None
+    ) -> None:
+        copy = Observation(0, 10.0, Outcome.CHANGED, last_changed_at=3.0)
+        stamped = Observation(0, 20.0, Outcome.UNCHANGED, last_changed_at=15.0)
+        for seen in (copy, stamped):
+            watched.commit(Batch(polls=(PollResult(seen, PageMemory(), error=error),)))
+        assert watched.pages()[0].last_changed_at == 3.0
+        assert watched.recent_outcomes(0)[0] == stamped
+
     def test_a_reversion_is_kept(self, watched: Store) -> None:
         told = Observation(0, 10.0, Outcome.CHANGED, reverted=True)
         watched.commit(Batch(polls=(PollResult(told, PageMemory()),)))
