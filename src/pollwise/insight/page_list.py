@@ -20,6 +20,7 @@ __all__ = [
     "page_state",
     "read_page_list",
     "searched",
+    "sought",
 ]
 
 
@@ -83,6 +84,7 @@ class PageList:
     results: tuple[ListedPage, ...]
 
 
+_QUOTES = {('"', '"'), ("“", "”")}
 _KEYS: dict[Order, Callable[[ListedPage], Any]] = {
     Order.url: lambda page: page.url,
     Order.changed: lambda page: -(page.changed_at or 0.0),
@@ -99,8 +101,8 @@ def read_page_list(
 ) -> PageList:
     """The pages with this tag and this text in URL, name, title or state (None: any), sorted.
 
-    Lower and upper case are the same. At most `limit` of them; None: all. Where neither tag nor
-    text is asked for, no others are read.
+    Lower and upper case are the same, and quotes around the text are left out. At most `limit` of
+    them; None: all. Where neither tag nor text is asked for, no others are read.
     """
     records: list[PageRecord] = []
     pages = 0
@@ -122,7 +124,18 @@ def read_page_list(
 def _fits(page: ListedPage, tag: str | None, text: str | None) -> bool:
     if tag is not None and tag not in page.tags:
         return False
-    return text is None or text.lower() in searched(page.url, page.name, page.title, page.state)
+    return text is None or sought(text) in searched(page.url, page.name, page.title, page.state)
+
+
+def sought(text: str) -> str:
+    """What is looked for, in lower case: the text, which may be put in quotes.
+
+    >>> sought('"Shop item 1"'), sought("5'")
+    ('shop item 1', "5'")
+    """
+    own = text.strip()
+    is_quoted = len(own) > 2 and (own[0], own[-1]) in _QUOTES
+    return (own[1:-1] if is_quoted else text).lower()
 
 
 def searched(url: str, name: str, title: str | None, state: PageState) -> str:
