@@ -9,11 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
+from pollwise.dashboard.pacing import Pacing
 from pollwise.dashboard.stopped import Stopped
 from pollwise.errors import PollwiseError
 from pollwise.insight.changes import VersionDiff, read_diff
+from pollwise.insight.found import Found, found_of
 from pollwise.insight.snapshot import Snapshot, snapshot_of
 from pollwise.insight.status import Status, status_of
 from pollwise.live.compiling import has_compiled
@@ -33,8 +35,7 @@ _MOST_COMPARISONS = 8
 _LARGEST_COMPARED = 2**19
 """Bytes."""
 _LOOK_EVERY = 0.5
-_SHARE = 0.2
-"""The greatest share of the time to spend on reading snapshots."""
+_AFTER_AN_ERROR = 2.0
 _UNUSED = 60.0
 """Seconds after which nobody seems to look any more."""
 _LONGEST = 300.0
@@ -43,8 +44,7 @@ the time."""
 _PATIENCE = 0.2
 """Seconds that a view waits for a snapshot of now, where another one is at hand."""
 _PATIENCE_AFTER_ASKING = 2.0
-_JUST = 3.0
-"""Seconds for which whoever asked for something waits for a snapshot that has it."""
+"""Seconds after asking for something, up to which views wait for a snapshot that has it."""
 _FIRST_PATIENCE = 3.0
 """Seconds that a view waits for the first snapshot."""
 
@@ -67,14 +67,22 @@ class GettingReadyError(PollwiseError):
     """The database was not read yet, which takes a while for very many pages."""
 
 
+class _Read(NamedTuple):
+    """A snapshot, what views tell of it, and the changes that the latest day brought up to it."""
+
+    snapshot: Snapshot
+    status: Status
+    found: Found | None
+
+
 class Answers:
     """What is known of one database; use it with `async with`.
 
-    While somebody looks, a snapshot is read whenever the database has changed, in a thread and in
-    at most a fifth of the time. `beside_run`: what was learned is read once the run has compiled
-    what that needs. `figures` are what the process that polls told last; None: no process does, as
-    far as is known; `stopped` says why, if it is to go on. Nothing but a defect ends the task
-    `reading`. `StoreError` if the database cannot be read.
+    While somebody looks, a snapshot is read whenever the database has changed, as often as its
+    `Pacing` allows. `beside_run`: what was learned is read once the run has compiled what that
+    needs; until that is loaded, later snapshots go without. `figures` are what the process that
+    polls told last; None: no process does, as far as is known; `stopped` says why, if it is to go
+    on. Nothing but a defect ends the task `reading`. `StoreError` if the database cannot be read.
     """
 
     def __init__(self, db: Place, *, beside_run: bool = False) -> None:
@@ -88,8 +96,10 @@ class Answers:
         self._askers = ThreadPoolExecutor(_ASKERS, thread_name_prefix="asker")
         self._comparer = ThreadPoolExecutor(1, thread_name_prefix="comparer")
         self._comparisons = 0
-        self._snapshot: Snapshot | None = None
-        self._status: Status | None = None
+        self._newest: _Read | None = None
+        self._pacing = Pacing()
+        self._is_loaded = False
+        self._loading: asyncio.Task[None] | None = None
         self._error: PollwiseError | None = None
         self._written = -1
         self._is_learned = False
@@ -108,47 +118,60 @@ class Answers:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.reading.cancel()
-        await asyncio.wait([self.reading])
+        tasks = [self.reading, *([] if self._loading is None else [self._loading])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
         for readers in (self._readers, self._looker):
             readers.close()
         for threads in (self._askers, self._comparer):
             threads.shutdown(wait=False, cancel_futures=True)
 
-    async def snapshot(self) -> Snapshot:
+    async def snapshot(self, *, oldest: float = math.inf, patience: float = 0.0) -> Snapshot:
         """What is known of the database; of a while ago, where reading it all takes long.
 
-        `GettingReadyError` as long as it is read for the first time, and the error of reading it if
-        it could never be read.
+        For one of now instead of one that is `oldest` seconds old it waits up to `patience`
+        seconds. `GettingReadyError` as long as it is read for the first time, and the error of
+        reading it if it could never be read.
         """
+        return (await self._latest(oldest, patience)).snapshot
+
+    async def status(self) -> Status:
+        """How the pages of the snapshot stand; without the forecast, which takes long."""
+        return (await self._latest()).status
+
+    async def overview(self) -> tuple[Snapshot, Status, Found | None]:
+        """A snapshot, its status, and the changes found in the day up to it (None: no copies)."""
+        return await self._latest()
+
+    async def _latest(self, oldest: float = math.inf, patience: float = 0.0) -> _Read:
         self._used_at = time.monotonic()
-        if self._snapshot is None or await self._written_now() != self._written:
+        if self._newest is None or await self._written_now() != self._written:
             renewed = self._renewed
             self._wanted.set()
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._patience()):
+                async with asyncio.timeout(max(self._patience(), self._more(oldest, patience))):
                     await renewed.wait()
-        if self._snapshot is None:
+        if self._newest is None:
             if self._is_ending:
                 raise OverloadedError("the server is about to end")
             raise self._error or GettingReadyError(
                 f"{self.db} is being read for the first time: ask again in some seconds"
             )
-        return self._snapshot
-
-    async def status(self) -> Status:
-        """How the pages of the snapshot stand; without the forecast, which takes long."""
-        await self.snapshot()
-        assert self._status is not None
-        return self._status
+        return self._newest
 
     def _patience(self) -> float:
         """Seconds to wait for a snapshot of now: whoever changed something wants to see it."""
-        if self._snapshot is None:
+        if self._newest is None:
             return _FIRST_PATIENCE
-        was_just_asked = time.monotonic() < self._asked_at + _JUST
-        patience = _PATIENCE_AFTER_ASKING if was_just_asked else _PATIENCE
-        return patience if self._snapshot.seconds < patience else 0.0  # it would be in vain
+        left = self._asked_at + _PATIENCE_AFTER_ASKING - time.monotonic()
+        patience = max(left, _PATIENCE)
+        return patience if self._newest.snapshot.seconds < patience else 0.0  # it would be in vain
+
+    def _more(self, oldest: float, patience: float) -> float:
+        """The `patience`, if the snapshot is too old."""
+        is_old = self._newest is None or time.time() - self._newest.snapshot.read_at > oldest
+        return patience if is_old else 0.0
 
     @property
     def snapshots(self) -> int:
@@ -196,8 +219,8 @@ class Answers:
     @property
     def news(self) -> News:
         """What there is to look at."""
-        known = self._snapshot
-        return News(self._count, 0 if known is None else known.latest_change)
+        known = 0 if self._newest is None else self._newest.snapshot.latest_change
+        return News(self._count, known)
 
     async def wait_for_news(self, seconds: float) -> bool:
         """Wait so long, or until there is something to look at anew; False: this is about to end.
@@ -221,39 +244,60 @@ class Answers:
     async def _keep_fresh(self) -> None:
         """Read snapshots as long as they are used, as often as that may take time."""
         while True:
+            rest = 0.0
             try:
-                seconds = await self._renew()
+                await self._renew()
             except PollwiseError as error:
                 _log.warning("answers stay as they were: %s", error)
                 self._error = error
                 self._tell()
-                seconds = _LOOK_EVERY
+                rest = _AFTER_AN_ERROR
             with suppress(TimeoutError):
-                async with asyncio.timeout(seconds / _SHARE - seconds):
+                async with asyncio.timeout(max(rest, self._pacing.rest())):
                     await self._is_changed_here.wait()
             self._is_changed_here.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_EVERY):
                     await self._wanted.wait()
 
-    async def _renew(self) -> float:
-        """Read a snapshot if there is another one to be read; the seconds that it took."""
+    async def _renew(self) -> None:
+        """Read a snapshot if there is another one to be read."""
         is_used = self._wanted.is_set() or time.monotonic() < self._used_at + _UNUSED
         self._wanted.clear()
         if not is_used:
-            return 0.0
+            return
         written = await self._written_now()
-        is_learned = not self._beside_run or has_compiled(WatchSettings())
+        can_learn = not self._beside_run or has_compiled(WatchSettings())
+        # Loading takes long: whoever asks for the first snapshot waits, others go without it.
+        is_learned = can_learn and (self._is_loaded or self._newest is None)
         state = written, is_learned
-        begun_at = time.monotonic()
-        is_old = begun_at > self._read_at + _LONGEST
-        if not is_old and state == (self._written, self._is_learned):
-            return 0.0
-        prepared = await asyncio.to_thread(_prepared, self.db, learned=is_learned)
-        (self._snapshot, self._status), (self._written, self._is_learned) = prepared, state
-        self._read_at = time.monotonic()
-        self.tell()
-        return self._read_at - begun_at
+        is_old = time.monotonic() > self._read_at + _LONGEST
+        if is_old or state != (self._written, self._is_learned):
+            self._newest = await self._pacing.work(partial(_read, self.db, learned=is_learned))
+            self._written, self._is_learned = state
+            self._read_at = time.monotonic()
+            self.tell()
+        if can_learn and not self._is_loaded:
+            self._load()
+
+    def _load(self) -> None:
+        """Have loaded what it needs to read what was learned, beside what is read meanwhile."""
+        assert self._newest is not None
+        snapshot = self._newest.snapshot
+        if snapshot.known is not None:
+            self._is_loaded = True
+        elif (
+            self._loading is None
+            and snapshot.records
+            and isinstance(snapshot.settings, WatchSettings)
+        ):
+            self._loading = asyncio.create_task(self._loaded())
+
+    async def _loaded(self) -> None:
+        with suppress(Exception):  # it comes again where it is told: when it is read next
+            await asyncio.to_thread(_read, self.db, learned=True)
+        self._is_loaded = True
+        self._wanted.set()
 
     def tell(self) -> None:
         """Say that there is something to look at anew."""
@@ -265,12 +309,14 @@ class Answers:
         renewed.set()
 
 
-def _prepared(db: Place, *, learned: bool) -> tuple[Snapshot, Status]:
+def _read(db: Place, *, learned: bool) -> _Read:
     """A snapshot of which views are made at once, however many pages there are."""
     with Store.open_readonly(db) as store, store.snapshot():
         snapshot = snapshot_of(store, db, learned=learned)
         status = status_of(snapshot, store, foreseen=False)
+        now = snapshot.read_at if snapshot.known is None else snapshot.known.now
+        found = found_of(snapshot.records, store, until=now, days=1.0)
     snapshot.table.rows(limit=1)
     if snapshot.known is not None:
         snapshot.hosts.rows(limit=1)
-    return snapshot, status
+    return _Read(snapshot, status, found)

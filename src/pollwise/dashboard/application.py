@@ -18,7 +18,7 @@ from pollwise.dashboard.api.metrics import metric_routes
 from pollwise.dashboard.api.refusals import RefusedError
 from pollwise.dashboard.api.routes import api_routes
 from pollwise.dashboard.api.searching import search_routes
-from pollwise.dashboard.foreseen import Ahead, foreseen
+from pollwise.dashboard.foreseen import ahead_of
 from pollwise.dashboard.pages import STATIC, error_page, login_page
 from pollwise.dashboard.terms import AnsweringTerms
 from pollwise.dashboard.views.changes import changes_routes
@@ -51,7 +51,7 @@ def application(answers: Answers, terms: AnsweringTerms, engine: TopicEngine | N
         await answers.check()
         return JSONResponse({"status": "ok"})
 
-    ahead = Ahead(answers, foreseen)
+    ahead = ahead_of(answers)
     routes: list[BaseRoute] = [
         Route("/healthz", health),
         *event_routes(answers),

@@ -23,7 +23,7 @@ class _Deed:
 
 
 _DEEDS = {
-    "added": _Deed("added", "added", besides="First copies are fetched in a moment."),
+    "added": _Deed("added", "added"),
     "set": _Deed("was watched already and is set as told", "were watched already and are set so"),
     "known": _Deed("was watched already", "were watched already"),
     "paused": _Deed("paused", "paused"),
@@ -73,12 +73,14 @@ def code_of(deeds: Deeds) -> str:
     return ".".join(f"{word}-{number}" for word, number in deeds.items() if number)
 
 
-def told_of(code: str) -> str:
+def told_of(code: str, first_copies: str = "") -> str:
     """What the deeds in an address came to, in words; empty for what is none.
 
-    >>> told_of("added-3.known-1")
+    Where pages were added, `first_copies` says when theirs are fetched.
+
+    >>> told_of("added-3.known-1", "First copies are fetched in a moment.")
     '3 pages added, 1 was watched already. First copies are fetched in a moment.'
-    >>> told_of("known-1"), told_of("<b>")
+    >>> told_of("known-1", "First copies are fetched in a moment."), told_of("<b>")
     ('1 page was watched already.', '')
     """
     found = [_PART.fullmatch(part) for part in code.split(".", _MOST_DEEDS)]
@@ -92,5 +94,5 @@ def told_of(code: str) -> str:
             return ""
         thing = "" if parts else f" {deed.thing}" if number == 1 else f" {deed.thing}s"
         parts.append(f"{number:,d}{thing} {deed.one if number == 1 else deed.several}")
-        besides.append(deed.besides)
+        besides.append(first_copies if deed is _DEEDS["added"] else deed.besides)
     return " ".join([f"{', '.join(parts)}.", *filter(None, besides)])

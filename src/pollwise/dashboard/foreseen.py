@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.charts.daily_bars import Day
 from pollwise.dashboard.kept import Kept
+from pollwise.insight.evidence import Evidence
 from pollwise.insight.measured import Measured, measured_of
 from pollwise.insight.plan import Plan, plan_of
 from pollwise.insight.snapshot import Snapshot
@@ -12,7 +14,7 @@ from pollwise.store import Store
 from pollwise.store.base import StoreReader
 from pollwise.units import DAY
 
-__all__ = ["Ahead", "Foreseen", "foreseen", "latest_days"]
+__all__ = ["Ahead", "Foreseen", "ahead_of", "foreseen", "is_outgrown", "latest_days"]
 
 _DAYS = 14
 
@@ -21,11 +23,12 @@ _DAYS = 14
 class Foreseen:
     """What is expected, of what budgets, and what the latest day brought.
 
-    `plan` has a curve. Both it and the `outlook` are None as long as too little is known.
-    `as_of` is the time of the snapshot (UTC seconds).
+    `plan` has a curve. Both it and the `outlook` are None as long as the `evidence` does not
+    suffice. `as_of` is the time of the snapshot (UTC seconds).
     """
 
     as_of: float
+    evidence: Evidence
     outlook: Outlook | None
     plan: Plan | None
     day: Measured | None
@@ -33,6 +36,19 @@ class Foreseen:
 
 Ahead = Kept[Foreseen | None]
 """The latest of it."""
+
+
+def ahead_of(answers: Answers) -> Ahead:
+    """What is foreseen of what is answered from; early in a run it is soon another one."""
+    return Ahead(answers, foreseen, is_urgent=is_outgrown)
+
+
+def is_outgrown(made: Foreseen | None, snapshot: Snapshot) -> bool:
+    """Whether twice as many polls have told something since it was made, or the first that do."""
+    if made is None or snapshot.known is None:
+        return False
+    before, now = made.evidence, snapshot.known.evidence
+    return now.suffices and (not before.suffices or now.polls >= 2 * before.polls)
 
 
 def foreseen(snapshot: Snapshot) -> Foreseen | None:
@@ -44,6 +60,7 @@ def foreseen(snapshot: Snapshot) -> Foreseen | None:
         day = measured_of(known, store, 1.0)
     return Foreseen(
         as_of=snapshot.read_at,
+        evidence=known.evidence,
         outlook=outlook_of(known),
         plan=plan_of(known, curve=True) if known.evidence.suffices else None,
         day=day,

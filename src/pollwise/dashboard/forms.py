@@ -176,9 +176,9 @@ def done(path: str, deeds: Deeds, **query: str | int | None) -> Response:
     return RedirectResponse(f"{path}?{urlencode(asked)}" if asked else path, 303)
 
 
-def told(request: Request) -> str:
-    """What was done, as the address says; empty: nothing."""
-    return told_of(request.query_params.get("done", ""))
+def told(request: Request, first_copies: str = "") -> str:
+    """What was done, as the address says; empty: nothing. `first_copies`: see `told_of`."""
+    return told_of(request.query_params.get("done", ""), first_copies)
 
 
 def _value(text: str, field: Field) -> Any:

@@ -39,8 +39,8 @@ class Frame:
     """What the layout shows; `path` is that of the present page.
 
     `state_words` say what the `state` is, `since` (UTC seconds) since when, if that matters;
-    `stopped` why polling has stopped, if it was to go on. It all is as of `as_of`, the
-    `snapshot`-th that was read.
+    `stopped` why polling has stopped, if it was to go on, and `first_copies` when those of new
+    pages are fetched, in a sentence. It all is as of `as_of`, the `snapshot`-th that was read.
     """
 
     database: str
@@ -53,11 +53,16 @@ class Frame:
     snapshot: int
     latest_change: int
     stopped: Stopped | None
+    first_copies: str
     version: str = __version__
 
 
 async def frame_of(answers: Answers, request: Request) -> Frame:
-    """The frame of a page that answers this request."""
+    """The frame of a page that answers this request.
+
+    To be asked for before all else that the page shows: what is newer than the frame is loaded anew
+    by the page, what is older would be taken to be of its time.
+    """
     snapshot = await answers.snapshot()
     return _frame(answers, snapshot, request.url.path)
 
@@ -77,7 +82,20 @@ def _frame(answers: Answers, snapshot: Snapshot, path: str) -> Frame:
         snapshot=answers.snapshots,
         latest_change=snapshot.latest_change,
         stopped=answers.stopped,
+        first_copies=_first_copies(state, snapshot.settings, time.time()),
     )
+
+
+def _first_copies(state: PollingState, settings: Settings | None, now: float) -> str:
+    """When first copies of pages that are added now are fetched."""
+    until = settings.quiet_hours().end(now) if isinstance(settings, WatchSettings) else None
+    if state is PollingState.off:
+        return "First copies are fetched as soon as a process polls."
+    if state is PollingState.stopped:
+        return "First copies are fetched as soon as polling goes on."
+    if until is not None:
+        return f"First copies are fetched after the quiet hours, from {moment(until)} (UTC) on."
+    return "First copies are fetched in a moment."
 
 
 def polling_state(

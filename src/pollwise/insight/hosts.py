@@ -6,6 +6,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from pollwise.insight.page_list import sought
 from pollwise.insight.page_table import PageTable
 from pollwise.types import Outcome
 
@@ -92,11 +93,11 @@ class HostTable:
         offset: int = 0,
         limit: int | None = 50,
     ) -> HostList:
-        """The hosts with this text in their name or latest error (None: any), sorted.
+        """The hosts with this text in their name or latest error (None: any; see `sought`), sorted.
 
         Those that have nothing to be sorted by come last; `descending` None: as is usual.
         """
-        wanted = "" if text is None else text.lower()
+        wanted = "" if text is None else sought(text)
         found = [host for host in self._hosts if wanted in f"{host.host} {host.error}".lower()]
         known = [host for host in found if _KEYS[order](host) is not None]
         missing = [host for host in found if _KEYS[order](host) is None]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.insight.found import found_of
 from pollwise.insight.knowledge import Knowledge, PastPolls
 from pollwise.store.base import StoreReader
 from pollwise.units import DAY
@@ -60,23 +61,18 @@ def measured_of(known: Knowledge, store: StoreReader, days: float) -> Measured |
     Freshness is told if polls tell of half of the time: after the latest poll of a page nobody
     knows how its copy is.
     """
-    until = known.now
-    first = min(
-        (record.first_seen_at for record in known.records if record.first_seen_at is not None),
-        default=until,
-    )
-    since = max(until - days * DAY, first)
-    if since >= until:
+    found = found_of(known.records, store, until=known.now, days=days)
+    if found is None:
         return None
-    past, lasted = known.past, (until - since) / DAY
+    since, until = found.since, found.until
+    past, lasted = known.past, found.seconds / DAY
     told = (past.ends >= since) & (past.ends <= until)
-    found, _ = store.count_changes(since=since, of_content=True)
     covered, freshness = _freshness(known, past, since, until)
     return Measured(
         days=lasted,
         until=until,
-        found=found,
-        found_per_day=found / lasted,
+        found=found.number,
+        found_per_day=found.number / lasted,
         polls=int(told.sum()),
         changed=int(past.changed[told].sum()),
         expected=float(past.chances[told].sum()),

@@ -20,6 +20,7 @@ __all__ = [
     "page_state",
     "read_page_list",
     "searched",
+    "sought",
 ]
 
 
@@ -83,6 +84,7 @@ class PageList:
     results: tuple[ListedPage, ...]
 
 
+_QUOTES = {('"', '"'), ("“", "”")}
 _KEYS: dict[Order, Callable[[ListedPage], Any]] = {
     Order.url: lambda page: page.url,
     Order.changed: lambda page: -(page.changed_at or 0.0),
@@ -99,8 +101,8 @@ def read_page_list(
 ) -> PageList:
     """The pages with this tag and this text in URL, name, title or state (None: any), sorted.
 
-    Lower and upper case are the same. At most `limit` of them; None: all. Of the others no more is
-    read than what tells whether they fit.
+    Lower and upper case are the same, and quotes around the text are left out. At most `limit` of
+    them; None: all. Of the others no more is read than what tells whether they fit.
     """
     records: list[PageRecord] = []
     pages = found = 0
@@ -124,7 +126,18 @@ def _fits(page: PageOutline, tag: str | None, text: str | None) -> bool:
     if text is None:
         return True
     state = _state(page.paused, page.outcome, page.seen_at)
-    return text.lower() in searched(page.url, page.name, page.title, state)
+    return sought(text) in searched(page.url, page.name, page.title, state)
+
+
+def sought(text: str) -> str:
+    """What is looked for, in lower case: the text, which may be put in quotes.
+
+    >>> sought('"Shop item 1"'), sought("5'")
+    ('shop item 1', "5'")
+    """
+    own = text.strip()
+    is_quoted = len(own) > 2 and (own[0], own[-1]) in _QUOTES
+    return (own[1:-1] if is_quoted else text).lower()
 
 
 def searched(url: str, name: str, title: str | None, state: PageState) -> str:

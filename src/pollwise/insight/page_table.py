@@ -19,6 +19,7 @@ from pollwise.insight.page_list import (
     listed_page,
     page_state,
     searched,
+    sought,
 )
 from pollwise.insight.waits import Waits, waits_of
 from pollwise.store.place import Place
@@ -138,7 +139,8 @@ class PageTable:
     ) -> PageRows:
         """The pages with this tag, state and host and with this text in URL, name, title or state.
 
-        None: any. Lower and upper case are the same. Those that have nothing to be sorted by come
+        None: any. Lower and upper case are the same, and quotes around the text are left out. Those
+        that have nothing to be sorted by come
         last; `descending` None: as is usual for this column.
         """
         places = self._ordered(order, order.descends if descending is None else descending)
@@ -264,7 +266,7 @@ class PageTable:
         if host is not None:
             yield np.array([own == host for own in self.hosts])
         if text:
-            wanted = text.lower()
+            wanted = sought(text)
             yield np.array([wanted in own for own in self._texts])
 
     def _ordered(self, column: Column, descending: bool) -> Ints:

@@ -1,6 +1,7 @@
 """What is answered from: a snapshot that follows the database, and what is bounded."""
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,16 @@ from tests.unit.insight.a_watch import make_watch
 
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.kept import Kept
+from pollwise.dashboard.pacing import Pacing
 from pollwise.errors import InputError
 from pollwise.insight.changes import TooLargeError
-from pollwise.insight.snapshot import Snapshot
-from pollwise.live.requests import ChangePages
+from pollwise.insight.snapshot import Snapshot, snapshot_of
+from pollwise.live.requests import AddPages, ChangePages
 from pollwise.search.query_processor import OverloadedError
-from pollwise.store import Store
-from pollwise.store.records import Batch, PollResult
+from pollwise.settings import WatchSettings
+from pollwise.store import Place, Store
+from pollwise.store.base import StoreReader
+from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
 from pollwise.web.wishes import wished_page
 
@@ -72,6 +76,32 @@ def put_versions(db: Path, bodies: list[bytes]) -> str:
     return page.url
 
 
+async def test_new_pages_are_seen_while_what_was_learned_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That takes a while: until then an empty database would seem to stay so."""
+    db, is_loaded = tmp_path / "new.db", threading.Event()
+    with Store.open(db) as store:
+        store.start_run(1.8e9, WatchSettings(budget="1/hour").recorded(), None)
+
+    def reads(store: StoreReader, db: Place, *, learned: bool = True) -> Snapshot:
+        if learned and store.pages():
+            is_loaded.wait(PATIENCE)
+        return snapshot_of(store, db, learned=learned)
+
+    monkeypatch.setattr("pollwise.dashboard.answers.snapshot_of", reads)
+    async with Answers(db) as answers:
+        assert (await first(answers)).records == ()
+        for number in range(1, 3):
+            await answers.ask(AddPages((wished_page(f"http://{number}.example/"),)))
+            assert len((await answers.snapshot()).records) == number
+        assert (await answers.snapshot()).known is None
+        is_loaded.set()
+        async with asyncio.timeout(PATIENCE):
+            while (await answers.snapshot()).known is None:
+                await answers.wait_for_news(0.1)
+
+
 async def test_large_versions_are_not_compared(db: Path) -> None:
     url = put_versions(db, [b"<p>small", b"<p>x" * 200_000, b"<p>y"])
     with Store.open_readonly(db) as store:
@@ -93,6 +123,42 @@ async def test_many_comparisons_at_once_are_refused(db: Path) -> None:
         got = await asyncio.gather(*asked, return_exceptions=True)
         assert sum(isinstance(one, OverloadedError) for one in got) == 12
         assert (await answers.compare(url, None, None)).hunks
+
+
+async def made_anew(db: Path, answers: Answers) -> Snapshot:
+    """A snapshot that is another one."""
+    before = await answers.snapshot()
+    with Store.open(db) as store:
+        store.add_pages([NewPage(f"http://{len(before.records)}.example/")], now=0.0)
+    async with asyncio.timeout(PATIENCE):
+        while (now := await answers.snapshot(oldest=0.0, patience=1.0)) is before:
+            pass
+    return now
+
+
+async def test_what_is_urgent_is_made_anew_early(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pollwise.dashboard.pacing._SHARE", 1e-9)
+    async with Answers(db) as answers:
+        await first(answers)
+        calm = Kept(answers, lambda snapshot: len(snapshot.records), first_patience=PATIENCE)
+        hasty = Kept(
+            answers,
+            lambda snapshot: len(snapshot.records),
+            first_patience=PATIENCE,
+            is_urgent=lambda made, snapshot: len(snapshot.records) > made,
+        )
+        pages = len((await answers.snapshot()).records)
+        assert await calm.latest() == await hasty.latest() == pages
+        answers._pacing = Pacing()  # snapshots take their time, too
+        await made_anew(db, answers)
+        # The first turn counts for nothing: the second one is made at once, the third is not.
+        assert await calm.latest() == await hasty.latest() == pages + 1
+        answers._pacing = Pacing()
+        await made_anew(db, answers)
+        async with asyncio.timeout(PATIENCE):
+            while await hasty.latest() != pages + 2:
+                await asyncio.sleep(0.01)
+        assert await calm.latest() == pages + 1
 
 
 async def test_what_takes_long_is_made_beside_and_kept(db: Path) -> None:

@@ -1,16 +1,24 @@
-"""The overview says that hosts cannot take the budget, and that all pages are paused."""
+"""What the overview says: of when its figures are, why some are missing, and what changed."""
 
 import asyncio
+import re
 import time
+from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 from tests.unit.insight.a_watch import URLS, make_watch
 
+from pollwise.dashboard import foreseen
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.application import application
+from pollwise.dashboard.foreseen import Foreseen
 from pollwise.dashboard.terms import AnsweringTerms
+from pollwise.insight.evidence import Evidence
+from pollwise.insight.measured import MeasuredFreshness
 from pollwise.store import Store
-from pollwise.store.records import NewPage
+from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.types import Observation, Outcome, PageMemory, Version
 
 from .browsed import browsed
 
@@ -50,3 +58,87 @@ async def test_of_pages_that_are_all_paused_it_says_why_nothing_is_foretold(tmp_
     assert status == 200
     assert "All pages are paused: nothing is foretold." in text
     assert "Too early" not in text
+
+
+def note_changes(db, times):
+    """Changes of pages at these times by their ids, in one commit and in this order."""
+    polls = []
+    for page_id, at in times.items():
+        version = Version(page_id, at, "text/html", f"<p>{at}".encode(), f"{at}")
+        polls.append(PollResult(Observation(page_id, at, Outcome.CHANGED), PageMemory(), version))
+    with Store.open(db) as store:
+        store.commit(Batch(polls=tuple(polls)))
+
+
+@asynccontextmanager
+async def overview_of(db):
+    """Gives what asks for the words of the overview until it has some, and all of it."""
+    async with Answers(db) as answers:
+        app = application(answers, AnsweringTerms(db), None)
+        async with browsed(app, "/pages") as ask:
+
+            async def shown(awaited):
+                async with asyncio.timeout(60):
+                    while True:
+                        _, _, text = await ask("/")
+                        words = " ".join(re.sub("<[^>]*>", " ", text).split())
+                        if awaited in words.replace(" ,", ","):
+                            return words.replace(" ,", ",")
+                        await asyncio.sleep(0.1)
+
+            yield shown
+
+
+async def test_changes_are_counted_up_to_now_and_older_forecasts_say_of_when_they_are(
+    db, monkeypatch
+):
+    """However long it takes to work out what is expected."""
+    make = foreseen.foreseen
+
+    def early(snapshot):
+        made = make(snapshot)
+        return replace(made, as_of=made.as_of - 185.0)
+
+    monkeypatch.setattr(foreseen, "foreseen", early)
+    async with overview_of(db) as shown:
+        before = await shown("expected of a day")
+        assert "Changes found 1 in the last 24 hours;" in before
+        note_changes(db, {0: time.time() - 3.0, 1: time.time() - 1.0})
+        after = await shown("Changes found 3 in the last 24 hours;")
+    assert " 42 found a change" in after
+    assert "expected of a day, as of 3 minutes ago" in after
+    assert re.search(r"Copies fresh – [^)]*\) expected, as of 3 minutes ago", after)
+    assert "What would a larger budget bring? As of 3 minutes ago" in after
+
+
+async def test_figures_of_the_same_time_say_no_time(db):
+    async with overview_of(db) as shown:
+        text = await shown("expected of a day")
+    assert "ago" in text
+    assert "expected of a day, as of" not in text
+    assert "bring? As of" not in text
+
+
+async def test_once_enough_is_known_it_is_not_said_to_be_too_early(db, monkeypatch):
+    make = foreseen.foreseen
+
+    def early(snapshot):
+        made = make(snapshot)
+        day = replace(made.day, freshness=MeasuredFreshness(0.5, 0.4))
+        return Foreseen(made.as_of, Evidence(39, 40), None, None, day)
+
+    monkeypatch.setattr(foreseen, "foreseen", early)
+    async with overview_of(db) as shown:
+        text = await shown("Copies fresh 50 % measured")
+    assert "What is to be expected is being worked out" in text
+    assert "bring? This is being worked out." in text
+    assert "Too early" not in text
+
+
+async def test_what_changed_is_in_the_order_of_its_times(db):
+    now = time.time()
+    note_changes(db, {0: now - 300.0, 1: now - 3000.0, 3: now - 1200.0})
+    async with overview_of(db) as shown:
+        text = await shown("What changed?")
+    told = re.findall(r"(\d+ minutes) ago", text)
+    assert told == ["5 minutes", "20 minutes", "50 minutes"]

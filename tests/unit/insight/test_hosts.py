@@ -56,6 +56,7 @@ def test_a_host_that_cannot_keep_up_has_a_price_of_its_own(tmp_path):
         ({"order": HostColumn.failing, "descending": False}, "ba"),
         ({"order": HostColumn.price, "descending": True}, "ab"),
         ({"text": "B.EX"}, "b"),
+        ({"text": '"B.EX"'}, "b"),
         ({"text": "status 500"}, "a"),
         ({"offset": 1, "limit": 1}, "b"),
     ],

@@ -59,7 +59,8 @@ def test_how_pages_stand(db):
 def test_which_are_shown_and_in_which_order(db):
     assert urls(db, tag="x") == ["a", "b"]
     assert urls(db, text="PAUSED") == ["c"]
-    assert urls(db, text="two") == ["a"]
+    assert urls(db, text="two") == urls(db, text='"two"') == urls(db, text="“Two”") == ["a"]
+    assert urls(db, text='two"') == urls(db, text='"') == []
     assert urls(db, order=Order.weight, limit=2) == ["b", "a"]
     assert urls(db, order=Order.polled) == ["a", "b", "c", "d"]
     assert urls(db, tag="none") == []

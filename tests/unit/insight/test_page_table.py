@@ -47,6 +47,7 @@ def ids(table: PageTable, **asked) -> list[int]:
         ({"state": PageState.failing}, [2]),
         ({"host": "b.example"}, [4, 3]),
         ({"text": "every DAY"}, [0]),
+        ({"text": '"every DAY" '}, [0]),
         ({"text": "paused"}, [3]),
         ({"tag": "x", "text": "never"}, [1]),
     ],

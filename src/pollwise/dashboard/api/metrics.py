@@ -1,8 +1,9 @@
 """`GET /metrics`: how the run and its database stand, for Prometheus.
 
 All metrics are made anew for each scrape, from the figures that the process that polls told last
-and from the snapshot of the database. What takes long to count is counted beside: a scrape gets
-what is known by then, so it takes no longer for many pages.
+and from the snapshot of the database, which is read anew for a scrape if it is old. That and what
+takes long to count happens beside: a scrape waits some seconds for it and gets what is known by
+then, so it takes no longer for many pages.
 """
 
 import platform
@@ -42,6 +43,10 @@ _DAYS = 7.0
 """What was really found and fresh is told of so many days."""
 _FIRST_PATIENCE = 2.0
 """Seconds that the first scrape waits for counts."""
+_OLDEST = 10.0
+"""Seconds; older counts are made anew for a scrape."""
+_PATIENCE = 3.0
+"""Seconds that a scrape waits for that: by default Prometheus waits for 10."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,7 @@ def metric_routes(answers: Answers) -> list[Route]:
 
     async def metrics(request: Request) -> Response:
         try:
-            counts = await kept.latest()
+            counts = await kept.latest(oldest=_OLDEST, patience=_PATIENCE)
         except GettingReadyError:
             counts = None
         made = _Made(_metrics(counts, answers.figures))
@@ -127,9 +132,11 @@ def _metrics(counts: _Counts | None, figures: RunFigures | None) -> Iterator[Met
 
 
 def _of_run(figures: RunFigures) -> Iterator[Metric]:
-    outcomes = "Polls since the run began, by outcome."
+    outcomes = "Polls since the run began, by outcome; first copies are no changes."
     polls = CounterMetricFamily("pollwise_polls", outcomes, labels=["outcome"])
-    for outcome, number in sorted(figures.polls.items()):
+    first_copies = figures.polls["changed"] - figures.changes
+    counts = {**figures.polls, "changed": figures.changes, "first_copy": first_copies}
+    for outcome, number in sorted(counts.items()):
         polls.add_metric([outcome], number)
     yield polls
     answered = "HTTP requests since the run began, by the class of their status, or none."

@@ -68,6 +68,7 @@ def changes_routes(answers: Answers) -> list[Route]:
 
 async def _shown(answers: Answers, request: Request, form: Form) -> Response:
     asked = _asked(request)
+    frame = await frame_of(answers, request)
     found = await answers.read(
         partial(
             reading_list,
@@ -81,7 +82,7 @@ async def _shown(answers: Answers, request: Request, form: Form) -> Response:
     return page(
         "changes.html",
         form.status,
-        frame=await frame_of(answers, request),
+        frame=frame,
         flash=told(request),
         asked=asked,
         days=list(_by_day(found.results)),

@@ -24,11 +24,12 @@ def hosts_routes(answers: Answers) -> list[Route]:
 
     async def hosts(request: Request) -> Response:
         listing = listing_asked(request, _PATH, HostColumn.pages, "q")
+        frame = await frame_of(answers, request)
         rows = await answers.think(partial(_rows, listing=listing))
         snapshot = await answers.snapshot()
         return page(
             "hosts.html",
-            frame=await frame_of(answers, request),
+            frame=frame,
             listing=listing,
             rows=rows,
             columns=list(HostColumn),

@@ -70,6 +70,7 @@ def one_page_routes(answers: Answers) -> list[Route]:
     async def shown(
         request: Request, *, form: Form | None = None, parts: Form | None = None
     ) -> Response:
+        frame = await frame_of(answers, request)
         snapshot = await answers.snapshot()
         page_id = request.path_params["page_id"]
         record = _record_of(snapshot, page_id)
@@ -80,7 +81,7 @@ def one_page_routes(answers: Answers) -> list[Route]:
         return page(
             "page.html",
             status,
-            frame=await frame_of(answers, request),
+            frame=frame,
             flash=told(request),
             seen=seen,
             page=seen.record.page,

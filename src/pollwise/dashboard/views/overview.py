@@ -15,7 +15,7 @@ from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.api.parameters import text_asked, whole_number_asked
 from pollwise.dashboard.charts.budget_curve import found_curve, freshness_curve
 from pollwise.dashboard.charts.daily_bars import Day, daily_bars
-from pollwise.dashboard.foreseen import Ahead, latest_days
+from pollwise.dashboard.foreseen import Ahead, Foreseen, latest_days
 from pollwise.dashboard.forms import Field, Form, as_text, done, read_form, told
 from pollwise.dashboard.frame import frame_of
 from pollwise.dashboard.pages import page
@@ -23,6 +23,7 @@ from pollwise.dashboard.wording import budget_text
 from pollwise.errors import InputError
 from pollwise.insight.changes import ListedChange, listed_change
 from pollwise.insight.plan import Plan, PlannedBudget, between
+from pollwise.insight.snapshot import Snapshot
 from pollwise.insight.status import Status
 from pollwise.live.requests import ChangeSettings
 from pollwise.live.run_figures import RunFigures
@@ -37,6 +38,8 @@ _STEPS = 24
 """Of the slider, from the present budget to a quarter or to four times of it."""
 _HARDLY = 60.0
 """Seconds."""
+_MUCH_OLDER = 10.0
+"""Seconds by which figures must be older than the others for that to be told."""
 _FORM = {"budget": Field(as_text, 40)}
 
 
@@ -63,7 +66,8 @@ def overview_routes(answers: Answers, ahead: Ahead) -> list[Route]:
     """The overview, and the part of it that tells what a budget would bring."""
 
     async def shown(request: Request, form: Form | None = None) -> Response:
-        snapshot, status = await answers.snapshot(), await answers.status()
+        frame = await frame_of(answers, request)
+        snapshot, status, found = await answers.overview()
 
         def read(store: StoreReader) -> _Read:
             changes = _latest_changes(store)
@@ -76,9 +80,7 @@ def overview_routes(answers: Answers, ahead: Ahead) -> list[Route]:
                 {url: one.page.id for url, one in records.items() if one is not None},
             )
 
-        (seen, known), frame = await asyncio.gather(
-            asyncio.gather(answers.read(read), ahead.latest()), frame_of(answers, request)
-        )
+        seen, known = await asyncio.gather(answers.read(read), ahead.latest())
         if known is not None and known.plan is not None and known.plan.budget != status.budget:
             ahead.outdate()
             known = None
@@ -92,8 +94,11 @@ def overview_routes(answers: Answers, ahead: Ahead) -> list[Route]:
             seen=seen,
             figures=answers.figures,
             used=_used(answers.figures),
+            found=found,
+            is_foretold=status.evidence is not None and status.evidence.suffices,
             known=snapshot.known is not None,
             ahead=known,
+            older=_older(known, snapshot),
             outlook=outlook,
             bars=daily_bars(seen.days, expected) if len(seen.days) > 1 else None,
             form=form or Form("budget", _FORM),
@@ -136,9 +141,20 @@ def _used(figures: RunFigures | None) -> float | None:
 
 
 def _latest_changes(store: StoreReader) -> tuple[ListedChange, ...]:
-    """The latest changes, newest first."""
+    """The latest changes, those found last first.
+
+    Numbers follow the order in which polls were noted, which is nearly that of their times.
+    """
     found = list(store.changes(after=max(store.latest_change() - _CHANGES, 0)))
-    return tuple(listed_change(store, change) for change in found[::-1])
+    found.sort(key=lambda change: (change.seen_at, change.seq), reverse=True)
+    return tuple(listed_change(store, change) for change in found)
+
+
+def _older(known: Foreseen | None, snapshot: Snapshot) -> float | None:
+    """When what is foreseen was read, if that is well before all else; None: it is not."""
+    if known is None or snapshot.read_at - known.as_of <= _MUCH_OLDER:
+        return None
+    return known.as_of
 
 
 def _planning(request: Request, plan: Plan | None) -> dict[str, Any]:

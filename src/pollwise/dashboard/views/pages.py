@@ -105,6 +105,7 @@ async def _shown(
 ) -> Response:
     """The list, with the forms; None: as nobody has touched them."""
     listing = listing_asked(request, _PATH, Column.url, *_FILTERS)
+    frame = await frame_of(answers, request)
     state = choice_asked(request, "state", PageState)
     rows, tags, states = await answers.think(partial(_rows, listing=listing, state=state))
     snapshot = await answers.snapshot()
@@ -113,8 +114,8 @@ async def _shown(
     return page(
         "pages.html",
         max(add.status, change.status),
-        frame=await frame_of(answers, request),
-        flash=told(request),
+        frame=frame,
+        flash=told(request, frame.first_copies),
         listing=listing,
         rows=rows,
         tags=tags,

@@ -92,6 +92,7 @@ def settings_routes(answers: Answers) -> list[Route]:
 async def _shown(
     answers: Answers, request: Request, form: Form, settings: Settings | None
 ) -> Response:
+    frame = await frame_of(answers, request)
     snapshot = await answers.snapshot()
     watch = settings if isinstance(settings, WatchSettings) else WatchSettings()
     receivers = await answers.read(partial(_receivers, now=time.time()))
@@ -101,7 +102,7 @@ async def _shown(
     return page(
         "settings.html",
         form.status,
-        frame=await frame_of(answers, request),
+        frame=frame,
         flash=told(request),
         form=form,
         is_collection=isinstance(settings, CollectSettings),

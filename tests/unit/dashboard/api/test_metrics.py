@@ -1,6 +1,8 @@
 """Metrics, as Prometheus reads them."""
 
+import asyncio
 import math
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.unit.insight.a_watch import URLS
 
 from pollwise.dashboard.answers import Answers
+from pollwise.dashboard.api import metrics
+from pollwise.dashboard.application import application
+from pollwise.dashboard.terms import AnsweringTerms
+from pollwise.insight.snapshot import Snapshot
 from pollwise.store import Store
+from pollwise.store.records import NewPage
 
+from ..asked import patient
 from ..some_figures import FIGURES
 
 
@@ -51,6 +59,8 @@ async def test_the_run_in_figures(asking: Any, answers: Answers):
     found = await scraped(asking)
     assert found["pollwise_polling", ""] == 1.0
     assert found["pollwise_polls_total", "unchanged"] == 5.0
+    assert found["pollwise_polls_total", "changed"] == found["pollwise_changes_total", ""] == 2.0
+    assert found["pollwise_polls_total", "first_copy"] == 1.0
     assert found["pollwise_polls_total", "postponed"] == 1.0
     assert found["pollwise_requests_total", "4xx"] == 3.0
     assert found["pollwise_received_bytes_total", ""] == 12_345.0
@@ -58,6 +68,27 @@ async def test_the_run_in_figures(asking: Any, answers: Answers):
     assert found["pollwise_budget_cost_units_per_second", ""] == 0.25
     assert found["pollwise_loop_lag_seconds", ""] == 0.01
     assert ("pollwise_price", "") not in found  # it has none
+
+
+async def test_a_scraper_that_comes_seldom_gets_figures_of_now(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+):
+    count = metrics._counted
+
+    def slowly(snapshot: Snapshot) -> Any:
+        time.sleep(0.5)
+        return count(snapshot)
+
+    monkeypatch.setattr(metrics, "_counted", slowly)
+    monkeypatch.setattr(metrics, "_OLDEST", 0.1)
+    async with Answers(db) as answers:
+        asking = patient(application(answers, AnsweringTerms(db), None))
+        await scraped(asking)
+        with Store.open(db) as store:
+            store.add_pages([NewPage("http://c.example/")], now=time.time())
+        await asyncio.sleep(0.2)
+        found = await scraped(asking)
+    assert found["pollwise_pages", "new"] == 2.0
 
 
 async def test_it_speaks_openmetrics(asking: Any, answers: Answers):

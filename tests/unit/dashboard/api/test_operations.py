@@ -14,7 +14,7 @@ from tests.unit.insight.a_watch import POLLS, URLS
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.api.routes import api_operations
 from pollwise.dashboard.application import application
-from pollwise.dashboard.foreseen import Ahead, foreseen
+from pollwise.dashboard.foreseen import ahead_of
 from pollwise.dashboard.terms import AnsweringTerms
 from pollwise.insight.documents import document
 from pollwise.insight.explanation import read_explanation
@@ -296,6 +296,6 @@ async def test_a_collection_is_shown_and_not_changed(collection_db: Path):
 
 
 def test_operations_name_what_they_refuse(answers: Answers):
-    for one in api_operations(answers, Ahead(answers, foreseen)):
+    for one in api_operations(answers, ahead_of(answers)):
         assert set(one.refusals) <= {404, 409}
         assert one.summary.endswith(".")
