@@ -34,14 +34,13 @@ def changes(
     from pollwise.console.change_lists import print_changes
     from pollwise.insight.changes import read_changes, since_of
     from pollwise.insight.shards import stores_of
-    from pollwise.store.place import db_option
+    from pollwise.store.place import command
 
     if as_json and as_atom:
         raise InputError("--json and --atom are two formats: give one of them")
     if mark_read and len(stores_of(db)) > 1:
         raise InputError(
-            "--mark-read is for one shard: name it after --db, as `pollwise shards"
-            f" {db_option(db)}` tells"
+            f"--mark-read is for one shard: name it after --db, as `{command(db, 'shards')}` tells"
         )
     now = time.time()
     since = since or ("1970-01-01" if unread else "1d")

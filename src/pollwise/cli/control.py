@@ -263,6 +263,7 @@ def _chosen(urls: Sequence[str] | None, tag: str | None, db: "Place") -> list[st
     """The canonical URLs that were named, or those of the pages with a tag."""
     from pollwise.insight.shards import stores_of
     from pollwise.store import Store
+    from pollwise.store.place import command
     from pollwise.web.urls import canonical
 
     if bool(urls) == (tag is not None):
@@ -274,7 +275,9 @@ def _chosen(urls: Sequence[str] | None, tag: str | None, db: "Place") -> list[st
         with Store.open_readonly(place) as store:
             tagged += [record.page.url for record in store.pages() if tag in record.page.tags]
     if not tagged:
-        raise InputError(f"no page of {db} has the tag {tag}: `pollwise list` shows the tags")
+        raise InputError(
+            f"no page of {db} has the tag {tag}: `{command(db, 'list')}` shows the tags"
+        )
     return tagged
 
 

@@ -335,11 +335,13 @@ def shards(
     from pollwise.console.shards import print_shards
     from pollwise.insight.shards import read_shards
     from pollwise.live.shards import split_anew
+    from pollwise.store.place import command
 
     if into is not None:
         split_anew(db, into, budget)
     elif budget is not None:
-        raise InputError("--budget is for --into: `pollwise budget` changes it later")
+        changes = command(db, "budget", "N/TIME")
+        raise InputError(f"--budget is for --into: `{changes}` changes it later")
     answer = read_shards(db)
     if answer is None:
         raise InputError(f"{db} is not split: --into NUMBER splits an empty PostgreSQL database")
@@ -364,7 +366,7 @@ def explain(
     if as_json:
         print_json(answer)
     else:
-        print_explanation(answer)
+        print_explanation(answer, db)
 
 
 def check(

@@ -7,24 +7,25 @@ from rich.table import Table
 
 from pollwise.console.masked_parts import masked_rows
 from pollwise.console.quantities import count, not_known, number, rate, rate_between, worth
-from pollwise.console.remedies import ALWAYS_REMEDY
+from pollwise.console.remedies import always_remedy
 from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
 from pollwise.insight.collection import CollectedExplanation
 from pollwise.insight.explanation import Explanation, RateSources, RecentPoll
 from pollwise.scheduler.bounds import ALWAYS
+from pollwise.store.place import Place, command
 from pollwise.texts import plain
 from pollwise.types import Outcome
 
 __all__ = ["collected_reason_told", "print_explanation", "reason_told", "sources_told"]
 
 
-def print_explanation(page: Explanation | CollectedExplanation) -> None:
-    """The answer of `pollwise explain`, for a page of a watch or of a collection."""
+def print_explanation(page: Explanation | CollectedExplanation, db: Place) -> None:
+    """The answer of `pollwise explain`, for a page of a watch or of a collection in `db`."""
     if isinstance(page, CollectedExplanation):
         _print_collected(page)
     else:
-        _print_watched(page)
+        _print_watched(page, db)
 
 
 def _polls(page: Explanation | CollectedExplanation) -> list[tuple[str, str]]:
@@ -92,7 +93,8 @@ def _value(page: CollectedExplanation) -> list[tuple[str, str]]:
     return [("expected relevance", f"{page.value:.2f}, of a request")]
 
 
-def _print_watched(page: Explanation) -> None:
+def _print_watched(page: Explanation, db: Place) -> None:
+    resumes = command(db, "resume", page.url)
     rows = [
         *([("name", page.name)] if page.name else []),
         *_polls(page),
@@ -103,7 +105,7 @@ def _print_watched(page: Explanation) -> None:
         ("index now", _index(page)),
         ("price of a poll", _price(page)),
         *_times(page),
-        ("why", reason_told(page)),
+        ("why", reason_told(page, resume=f"`{resumes}` lets it be polled again")),
     ]
     if page.tags:
         rows.append(("tags", " ".join(page.tags)))
@@ -127,11 +129,12 @@ def _print_watched(page: Explanation) -> None:
     recent = ", ".join(map(_found, page.recent))
     rows.append(("recent polls", recent or "-"))
     if page.changes_in_row >= ALWAYS:
-        told = f"the latest {page.changes_in_row} all found a change: {ALWAYS_REMEDY}"
+        told = f"the latest {page.changes_in_row} all found a change: {always_remedy(db, page.url)}"
         rows.append(("differs at every poll", told))
     rows += masked_rows(page.masked)
     if any(part.number is not None for part in page.masked):
-        rows.append(("to unmask", f"`pollwise unmask {page.url} [NUMBER]`"))
+        unmasks = command(db, "unmask", page.url, "NUMBER")
+        rows.append(("to unmask", f"`{unmasks}`; without a number all of them"))
     console = stdout()
     console.print(pairs(page.url, rows))
     console.print("A page is polled when its index reaches the price.")
@@ -206,7 +209,7 @@ def reason_told(
     page: Explanation,
     at: Callable[[float | None], str] = moment,
     *,
-    resume: str = "`pollwise resume` lets it be polled again",
+    resume: str,
 ) -> str:
     """Why a page is polled next or not, in words; `at` says times, `resume` how to go on."""
     if page.paused:

@@ -17,7 +17,7 @@ from pollwise.console.quantities import (
 from pollwise.console.streams import stdout
 from pollwise.insight.capacity import shortfall_words
 from pollwise.insight.plan import Plan, PlannedBudget
-from pollwise.insight.words import ALL_PAUSED
+from pollwise.insight.words import all_paused
 from pollwise.texts import plain
 from pollwise.units import DAY
 
@@ -32,7 +32,11 @@ def print_plan(plan: Plan) -> None:
     if plan.results is None:
         evidence = plan.evidence
         are_all_paused = plan.paused == plan.pages
-        why = ALL_PAUSED if are_all_paused else not_known(evidence.polls, evidence.needed)
+        why = (
+            all_paused(plan.database)
+            if are_all_paused
+            else not_known(evidence.polls, evidence.needed)
+        )
         console.print(f"{heading}: {why}", soft_wrap=True)
         return
     [present] = [budget for budget in plan.results if budget.factor == 1.0]

@@ -14,7 +14,7 @@ from pollwise.console.quantities import (
     percent,
     storage,
 )
-from pollwise.console.remedies import ALWAYS_REMEDY
+from pollwise.console.remedies import always_remedy
 from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
 from pollwise.insight.capacity import shortfall_words, taken_words
@@ -23,7 +23,7 @@ from pollwise.insight.forecasts import Interval
 from pollwise.insight.growth import Growth
 from pollwise.insight.receivers import FailingReceiver
 from pollwise.insight.status import PeriodOutlook, Status
-from pollwise.insight.words import ALL_PAUSED
+from pollwise.insight.words import all_paused
 from pollwise.store.records import ClockSetBack
 from pollwise.store.retention import MOST_EVENT_BYTES, parse_retention
 from pollwise.units import DAY
@@ -70,7 +70,7 @@ def print_status(status: Status) -> None:
         for url in status.always_changes:
             restless.add_row(url)
         console.print(restless)
-        console.print(f"differs at every poll: {ALWAYS_REMEDY}")
+        console.print(f"differs at every poll: {always_remedy(status.database)}")
 
 
 def _titled(title: str, shown: Sequence[object], count: int) -> str:
@@ -126,7 +126,7 @@ def _rows(status: Status) -> list[tuple[str, str]]:
     elif status.evidence is not None:
         are_all_paused = status.paused == status.pages
         few = not_known(status.evidence.polls, status.evidence.needed)
-        rows.append(("forecast", ALL_PAUSED if are_all_paused else few))
+        rows.append(("forecast", all_paused(status.database) if are_all_paused else few))
     if status.collection is not None:
         rows += _collection_rows(status.collection)
     return rows

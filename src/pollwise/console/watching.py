@@ -14,13 +14,13 @@ from pollwise.console.log import LogFormat, object_line
 from pollwise.console.outages import Outage
 from pollwise.console.quantities import count, duration
 from pollwise.console.redirects import Redirects
-from pollwise.console.remedies import ALWAYS_REMEDY
+from pollwise.console.remedies import always_remedy
 from pollwise.events import Added, Removed
 from pollwise.insight.changes import happened
 from pollwise.insight.documents import document
 from pollwise.insight.polled import polled_page
 from pollwise.scheduler.bounds import ALWAYS
-from pollwise.store.place import Place
+from pollwise.store.place import Place, command
 from pollwise.store.records import ChangeKind
 from pollwise.types import Outcome
 
@@ -63,6 +63,7 @@ class WatchDisplay(RunDisplay):
         detail: Detail = Detail.news,
         log: LogFormat = LogFormat.text,
     ) -> None:
+        self._db = db
         self._polls = self._changes = self._postponed = 0
         self._troubles: dict[int, str | None] = {}
         """What was wrong at the latest poll of each page, as far as it was told; None: nothing was
@@ -182,7 +183,7 @@ class WatchDisplay(RunDisplay):
                 and report.result.memory.noise.changes_in_a_row >= ALWAYS
             ):
                 self._restless.add(page_id)
-                self._tell(at, f"differs at every poll ({ALWAYS_REMEDY})", url)
+                self._tell(at, f"differs at every poll ({always_remedy(self._db, url)})", url)
         if kind is not None:
             self._tell_change(report, url, kind)
         trouble = trouble_of(report)
@@ -214,7 +215,8 @@ class WatchDisplay(RunDisplay):
         has_answer = seen.outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.GONE)
         if has_answer and self._redirects.note(seen.page_id, report.answered_by, watched):
             known = f"redirects to {report.answered_by}, which is watched as well"
-            remedy = f"what changes there is told once; `pollwise remove {url}` saves these polls"
+            removes = command(self._db, "remove", url)
+            remedy = f"what changes there is told once; `{removes}` saves these polls"
             self._tell(seen.polled_at, f"{known} ({remedy})", url)
 
     def _tell_change(self, report: "PollReport", url: str, kind: ChangeKind) -> None:

@@ -18,7 +18,7 @@ from pollwise.insight.waits import waits_of
 from pollwise.scheduler.budgets import parse_shares, shared_tag
 from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
-from pollwise.store.place import db_option
+from pollwise.store.place import command
 from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Observation, Outcome
 from pollwise.units import DAY
@@ -235,7 +235,7 @@ def _record(store: StoreReader, db: Place, address: str) -> PageRecord:
     record = store.find_page(address)
     if record is None:
         raise InputError(
-            f"{address} is not watched in {db}; `pollwise add {address} {db_option(db)}` adds it"
+            f"{address} is not watched in {db}; `{command(db, 'add', address)}` adds it"
         )
     return record
 

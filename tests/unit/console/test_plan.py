@@ -93,6 +93,6 @@ def test_of_pages_that_are_all_paused_nothing_is_planned(terminal):
     with terminal.in_use():
         print_plan(replace(PLAN, pages=2, paused=2, evidence=Evidence(0, 40), results=None))
     assert " ".join(terminal.plain.split()) == (
-        "2 pages (2 paused), 500/hour, objective detection: all pages are paused: `pollwise resume`"
-        " lets them be polled again"
+        "2 pages (2 paused), 500/hour, objective detection: all pages are paused: `pollwise resume"
+        " URL --db x.db` lets them be polled again"
     )

@@ -76,7 +76,7 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     assert "subscribed 4 of 5 pages with a hub; one is not: denied: not for you" in shown
     assert "differ at every poll 1 page" in shown
     assert "quiet hours no poll begins until 1970-01-02 00:00:00 (UTC)" in shown
-    assert "differs at every poll: `pollwise check URL` shows what" in shown
+    assert "differs at every poll: `pollwise check URL --db x.db` shows what" in shown
     assert ":smile:/[bold]" in terminal.plain
     assert "no [/] answer" in terminal.plain
     assert (
@@ -103,7 +103,10 @@ def test_status_says_why_nothing_is_forecast_of_paused_pages(terminal):
     with terminal.in_use():
         print_status(replace(STATUS, paused=12_345, evidence=few, forecast=None))
     shown = " ".join(terminal.plain.replace("│", " ").split())
-    assert "forecast all pages are paused: `pollwise resume` lets them be polled again" in shown
+    assert (
+        "forecast all pages are paused: `pollwise resume URL --db x.db` lets them be polled again"
+        in shown
+    )
 
 
 def test_status_forecasts_nothing_from_nothing(terminal):

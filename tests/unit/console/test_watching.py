@@ -275,8 +275,8 @@ def test_a_watch_tells_what_it_masks_and_a_page_that_always_differs_once(capsys)
     moment = "1970-01-02 00:00:00"
     news = [
         "masked as noise (Now: 12:03; Visitor 17)",
-        "differs at every poll (`pollwise check URL` shows what; watch its feed instead, or give it"
-        " less weight)",
+        f"differs at every poll (`pollwise check '{URL}' --db x.db` shows what; watch its feed"
+        " instead, or give it less weight)",
     ]
     lines = [line for line in err.splitlines()[1:-1] if "not shown" not in line]
     assert lines == [f"{moment}  {what}  {URL}" for what in news]
@@ -366,7 +366,7 @@ def test_what_changes_where_another_page_redirects_to_is_told_once_and_with_the_
     redirect, restless = err.splitlines()[1:-1]
     assert redirect == (
         f"{MOMENT}  redirects to {urls[2]}, which is watched as well (what changes there is told"
-        f" once; `pollwise remove {urls[1]}` saves these polls)  {urls[1]}"
+        f" once; `pollwise remove {urls[1]} --db x.db` saves these polls)  {urls[1]}"
     )
     assert "differs at every poll" in restless
     assert restless.endswith(urls[2])
