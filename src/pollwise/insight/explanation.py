@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pollwise.errors import InputError
 from pollwise.insight.collection import (
@@ -12,7 +13,7 @@ from pollwise.insight.collection import (
     explain_collected,
     holds_collection,
 )
-from pollwise.insight.evidence import Evidence, of_page
+from pollwise.insight.evidence import FEWEST_OTHERS, Evidence, of_page
 from pollwise.insight.noise import MaskedPart, masked_parts
 from pollwise.insight.waits import waits_of
 from pollwise.scheduler.budgets import parse_shares, shared_tag
@@ -38,9 +39,9 @@ class RateSources:
 
     `polls` counts its own that told something, `dates` those of the latest polls whose server told
     the time of the change. About `polls_needed` are needed before its change rate is told.
-    `prior_changes_per_day` is the expectation for a page like it; None: too little is known of all
-    pages. `own_share` (0 to 1) is the share of the prior's uncertainty, the variance of the rate's
-    logarithm, that the page's own polls removed.
+    `prior_changes_per_day` is what half of the pages like it are thought to exceed; None: too
+    little is known of other pages. `own_share` (0 to 1) is the share of the prior's uncertainty,
+    the variance of the rate's logarithm, that the page's own polls removed.
     """
 
     polls: int
@@ -246,11 +247,21 @@ def _sources(
     rates, (posterior,) = known.policy.rate_posteriors([page_id])
     (prior,) = known.policy.prior_probabilities([page_id])
     logs = np.log(rates)
+    others = known.told_pages - (own.polls > 0)
+    is_known = known.evidence.suffices and others >= FEWEST_OTHERS
     before, after = (float(p @ logs**2 - (p @ logs) ** 2) for p in (prior, posterior))
     return RateSources(
         polls=own.polls,
         polls_needed=own.needed,
         dates=sum(one.last_changed_at is not None for one in recent),
-        prior_changes_per_day=float(prior @ rates) * DAY if known.evidence.suffices else None,
+        prior_changes_per_day=_median(rates, prior) * DAY if is_known else None,
         own_share=min(max(1.0 - after / before, 0.0), 1.0) if before > 0 else 0.0,
     )
+
+
+def _median(rates: NDArray[np.float64], probabilities: NDArray[np.float64]) -> float:
+    """The rate that is exceeded as likely as not.
+
+    The mean would be that of the few highest rates, which little ever excludes.
+    """
+    return float(rates[np.searchsorted(np.cumsum(probabilities), 0.5)])

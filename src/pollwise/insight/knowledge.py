@@ -156,6 +156,11 @@ class Knowledge:
         """What there is for forecasts of all pages that are not paused."""
         return of_pages(self.policy.told([page.id for page in self.polled_pages]).tolist())
 
+    @cached_property
+    def told_pages(self) -> int:
+        """How many pages had polls that told something, paused ones too."""
+        return int(np.count_nonzero(self.policy.told([page.id for page in self.pages])))
+
     def forecast(self, horizon: float) -> Forecast:
         """What to expect of the coming `horizon` seconds under the present budget."""
         are_polled = np.array([not page.paused for page in self.pages])
