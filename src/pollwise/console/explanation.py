@@ -121,7 +121,7 @@ def _print_watched(page: Explanation, db: Place) -> None:
     if page.render:
         rows.append(("rendered", "a browser runs its scripts before it is read"))
     if page.host_free_at is not None:
-        rows.append(("its host", f"is left alone until {moment(page.host_free_at)}"))
+        rows.append(("its host", _host(page)))
     if page.host_limit is not None:
         rows.append(("limit of its host", f"at most {page.host_limit}"))
     if page.error:
@@ -138,6 +138,15 @@ def _print_watched(page: Explanation, db: Place) -> None:
     console = stdout()
     console.print(pairs(page.url, rows))
     console.print("A page is polled when its index reaches the price.")
+
+
+def _host(page: Explanation) -> str:
+    told = f"is left alone until {moment(page.host_free_at)}"
+    if page.host_blocked_by is None:
+        return told
+    return (
+        f"{told}, as it asked for that at {page.host_blocked_by.url}: {page.host_blocked_by.error}"
+    )
 
 
 def _index(page: Explanation) -> str:

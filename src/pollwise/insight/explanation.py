@@ -28,9 +28,18 @@ from pollwise.web.urls import canonical
 if TYPE_CHECKING:
     from pollwise.insight.knowledge import Knowledge
 
-__all__ = ["Explanation", "RateSources", "RecentPoll", "explain", "read_explanation"]
+__all__ = [
+    "Explanation",
+    "HostBlock",
+    "RateSources",
+    "RecentPoll",
+    "explain",
+    "read_explanation",
+]
 
 _RECENT = 10
+_STOPS = ("status 429", "status 503", "/robots.txt cannot be had")
+"""Of errors: whole hosts may be left alone for them (`pollwise.web.poller`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,14 @@ class RecentPoll:
 
 
 @dataclass(frozen=True, slots=True)
+class HostBlock:
+    """The page of a host whose failed poll had the host left alone, and what its error was."""
+
+    url: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """What is known of a page that is watched, and why it is polled next or not.
 
@@ -80,7 +97,8 @@ class Explanation:
     whose index never reaches the `price` of a poll is due at `latest_poll_at`. `host_price` is the
     factor in that price which is its host's own, as it cannot keep up with its pages (None: it
     can). `due_at` is None if the page rests after a failure, until `rests_until` if that was
-    stored. `host_free_at` is None if the host may be polled now. `host_limit` is the limit on the
+    stored. `host_free_at` is None if the host may be polled now; `host_blocked_by` says why it
+    is left alone, if an answer asked for that and is known. `host_limit` is the limit on the
     polls of the host or its group, as it was given (None: it has none), `host_limited_until` when
     it allows the next one.
     `next_poll_at` is when nothing but the budget holds the page back any more; None: not known.
@@ -122,6 +140,7 @@ class Explanation:
     due_at: float | None
     rests_until: float | None
     host_free_at: float | None
+    host_blocked_by: HostBlock | None
     earliest_poll_at: float | None
     latest_poll_at: float | None
     demanded: bool
@@ -207,6 +226,7 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
         due_at=None if page.paused else waits.due_at,
         rests_until=waits.rests_until,
         host_free_at=waits.host_free_at,
+        host_blocked_by=_blocked_by(known, page.scope),
         host_limit=known.settings.limit_texts().get(scope),
         host_limited_until=limited_until if limited_until > now else None,
         earliest_poll_at=None if page.paused else waits.earliest,
@@ -230,6 +250,20 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
         signalled_at=estimate.signalled_at,
         share_of=shared_tag(parse_shares(known.settings.shares), page.tags),
     )
+
+
+def _blocked_by(known: "Knowledge", scope: str) -> HostBlock | None:
+    """The latest failure of a host that wants to be left alone now, if it told so by an answer."""
+    if known.scheduler.host_blocked_until(scope) <= known.now:
+        return None
+    asked = [
+        record
+        for record in known.records
+        if record.page.scope == scope and record.outcome is Outcome.FAILED and record.error
+        if any(told in record.error for told in _STOPS)
+    ]
+    latest = max(asked, key=lambda record: record.polled_at or 0.0, default=None)
+    return None if latest is None else HostBlock(latest.page.url, str(latest.error))
 
 
 def _record(store: StoreReader, db: Place, address: str) -> PageRecord:

@@ -276,6 +276,19 @@ def test_explain_of_a_page_that_is_not_watched(run, db):
     assert db.read_bytes() == before
 
 
+def test_explain_says_whose_answer_stopped_the_host(run, db):
+    state = {"rate": 1.0, "now": 40.0, "next_at": None, "hosts": [["a.example", 5.0, 3e9]]}
+    state["back_offs"] = []
+    seen = Observation(2, 40.0, Outcome.FAILED)
+    with Store.open(db) as store:
+        poll = PollResult(seen, PageMemory(), None, "status 503")
+        store.commit(Batch(polls=(poll,), scheduler=json.dumps(state)))
+    document = run("explain", f"{SITE}/news", "--db", db, "--json").document
+    assert document["host_blocked_by"] == {"url": f"{SITE}/bad", "error": "status 503"}
+    shown = " ".join(run("explain", f"{SITE}/news", "--db", db).out.replace("│", " ").split())
+    assert f"as it asked for that at {SITE}/bad: status 503" in shown
+
+
 def test_what_holds_a_page_back(run, db):
     back_off = [[2, 30.0, 3, None, None, 1.0, False, []], 30.0, 60.0, 4e9]
     state = {"rate": 1.0, "next_at": None, "hosts": [["a.example", 5.0, 3e9]]}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pollwise.console.explanation import print_explanation
-from pollwise.insight.explanation import Explanation, RateSources, RecentPoll
+from pollwise.insight.explanation import Explanation, HostBlock, RateSources, RecentPoll
 from pollwise.insight.noise import MaskedPart
 from pollwise.types import Outcome
 
@@ -38,6 +38,7 @@ AFTER_ONE_POLL = Explanation(
     due_at=86_400.0,
     rests_until=None,
     host_free_at=None,
+    host_blocked_by=None,
     earliest_poll_at=None,
     latest_poll_at=None,
     demanded=False,
@@ -201,3 +202,9 @@ def test_its_remedies_name_the_database(shown):
     told = shown(replace(AFTER_MANY, url="http://a/", masked=(masked,), changes_in_row=12))
     assert "`pollwise unmask http://a/ NUMBER --db p1.db`; without a number all of them" in told
     assert "`pollwise check http://a/ --db p1.db` shows what" in told
+
+
+def test_it_says_at_which_page_its_host_asked_to_be_left_alone(shown):
+    block = HostBlock("http://a.example/1", "status 503")
+    told = shown(replace(AFTER_MANY, host_free_at=172_800.0, host_blocked_by=block))
+    assert "1970-01-03 00:00:00, as it asked for that at http://a.example/1: status 503" in told
