@@ -33,6 +33,7 @@ def changes(
     """What changed lately, the newest change last; also while a watch runs."""
     from pollwise.console.change_lists import print_changes
     from pollwise.insight.changes import read_changes, since_of
+    from pollwise.insight.page_list import tagged
     from pollwise.insight.shards import stores_of
     from pollwise.store.place import command
 
@@ -48,6 +49,8 @@ def changes(
     if begin > now:
         raise InputError(f"--since {since} is in the future: give an earlier time, or an age")
     answer = read_changes(db, since=begin, tag=tag, limit=limit, unread=unread)
+    if tag is not None and not answer.changes:
+        tagged(db, tag)
     if as_json:
         print_json(answer)
     elif as_atom:
@@ -56,7 +59,7 @@ def changes(
 
         stdout().out(atom_feed(answer.id, answer.changes, now).decode(), end="")
     else:
-        print_changes(answer, now)
+        print_changes(answer, now, unread=unread)
     if mark_read and (listed := tuple(one.seq for one in answer.changes if not one.read)):
         from pollwise.live.control import ask
         from pollwise.live.requests import MarkRead, described

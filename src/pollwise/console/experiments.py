@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.table import Column, Table
 
+from pollwise.console.quantities import count
 from pollwise.console.streams import stdout
 from pollwise.experiments.experiment import Experiment
 from pollwise.experiments.report import told_agreement
@@ -30,7 +31,7 @@ def print_experiments(
 def _outcome(summary: dict[str, Any] | None) -> str:
     if summary is None:
         return "not recorded"
-    effort = f"{summary['trials']:,d} trials, {summary['seconds']:,.0f} s"
+    effort = f"{count(summary['trials'], 'trial')}, {summary['seconds']:,.0f} s"
     return f"{effort}: {told_agreement(summary)}"
 
 

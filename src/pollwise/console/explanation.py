@@ -29,7 +29,7 @@ def print_explanation(page: Explanation | CollectedExplanation, db: Place) -> No
 
 
 def _polls(page: Explanation | CollectedExplanation) -> list[tuple[str, str]]:
-    outcome = "none" if page.outcome is None else page.outcome.name.lower()
+    outcome = "" if page.outcome is None else page.outcome.name.lower()
     if page.outcome is Outcome.CHANGED and page.changes == 0:
         outcome = "first copy"
     changed_at = moment(page.last_changed_at)
@@ -37,7 +37,7 @@ def _polls(page: Explanation | CollectedExplanation) -> list[tuple[str, str]]:
         changed_at += ", as its server tells"
     rows = [
         ("polls", f"{page.polls:,}, of which {page.changes:,} found a change"),
-        ("latest poll (UTC)", f"{moment(page.polled_at)}, {outcome}"),
+        ("latest poll (UTC)", f"{moment(page.polled_at)}, {outcome}" if outcome else "none yet"),
         ("latest change (UTC)", changed_at),
     ]
     if page.postponed is not None:

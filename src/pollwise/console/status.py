@@ -190,7 +190,7 @@ def _collection_rows(collection: CollectionStatus) -> list[tuple[str, str]]:
             f" {collection.relevant:,} relevant (sum {collection.relevance:.1f}),"
             f" {collection.copies:,} {'copy' if collection.copies == 1 else 'copies'}",
         ),
-        ("fringe", f"{collection.fringe:,} pages known by links only"),
+        ("fringe", f"{count(collection.fringe, 'page')} known by links only"),
         ("gone", f"{collection.gone:,}"),
     ]
     if collection.left_out:

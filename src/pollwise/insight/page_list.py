@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from pollwise.errors import InputError
 from pollwise.insight.shards import stores_of
 from pollwise.store import Place, Store
+from pollwise.store.place import command
 from pollwise.store.records import PageRecord
 from pollwise.types import Outcome
 from pollwise.units import DAY
@@ -20,6 +22,7 @@ __all__ = [
     "page_state",
     "read_page_list",
     "searched",
+    "tagged",
 ]
 
 
@@ -117,6 +120,19 @@ def read_page_list(
     fitting.sort(key=lambda page: (_KEYS[order](page), page.url))
     found = pages if is_first_alone else len(fitting)
     return PageList(str(db), pages, found, tuple(fitting[:limit]))
+
+
+def tagged(db: Place, tag: str) -> list[str]:
+    """The URLs of the pages that have a tag; `InputError` if none has."""
+    urls: list[str] = []
+    for place in stores_of(db):
+        with Store.open_readonly(place) as store:
+            urls += [record.page.url for record in store.pages() if tag in record.page.tags]
+    if not urls:
+        raise InputError(
+            f"no page of {db} has the tag {tag}: `{command(db, 'list')}` shows the tags"
+        )
+    return urls
 
 
 def _fits(page: ListedPage, tag: str | None, text: str | None) -> bool:

@@ -208,3 +208,8 @@ def test_it_says_at_which_page_its_host_asked_to_be_left_alone(shown):
     block = HostBlock("http://a.example/1", "status 503")
     told = shown(replace(AFTER_MANY, host_free_at=172_800.0, host_blocked_by=block))
     assert "1970-01-03 00:00:00, as it asked for that at http://a.example/1: status 503" in told
+
+
+def test_a_page_that_was_never_polled_has_no_latest_poll_yet(shown):
+    new = replace(AFTER_ONE_POLL, polls=0, versions=0, polled_at=None, outcome=None, recent=())
+    assert "latest poll (UTC) none yet" in shown(new)
