@@ -15,6 +15,7 @@ from pollwise.console.quantities import (
     unit_of,
 )
 from pollwise.console.streams import stdout
+from pollwise.console.tables import print_figures
 from pollwise.insight.capacity import shortfall_words
 from pollwise.insight.plan import Plan, PlannedBudget
 from pollwise.insight.words import all_paused
@@ -60,7 +61,7 @@ def print_plan(plan: Plan) -> None:
         budgets[f"for {plan.wanted_freshness:g}"] = plan.wanted
     for name, budget in budgets.items():
         table.add_row(name, *_cells(budget, poll_unit, found_unit))
-    console.print(table)
+    print_figures(console, table)
     if plan.shortfall is not None:
         words = shortfall_words(plan.shortfall, plan.budget, present.budget_per_day)
         console.print(words, soft_wrap=True)
