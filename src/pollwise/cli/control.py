@@ -204,7 +204,7 @@ def list_pages(
     from pollwise.console.page_list import print_page_list
     from pollwise.insight.page_list import Order, read_page_list, tagged
 
-    with reading_what_was_learned():
+    with reading_what_was_learned("list"):
         answer = read_page_list(db, tag=tag, text=text, order=Order(order.value), limit=limit)
     if tag is not None and not answer.results:
         tagged(db, tag)

@@ -305,7 +305,7 @@ def status(db: Db = DB, as_json: Json = False) -> None:
         else:
             print_shards(split)
         return
-    with reading_what_was_learned():
+    with reading_what_was_learned("status"):
         answer = read_status(db)
     if as_json:
         print_json(answer)
@@ -361,7 +361,7 @@ def explain(
     from pollwise.insight.explanation import read_explanation
     from pollwise.insight.shards import store_of
 
-    with reading_what_was_learned():
+    with reading_what_was_learned("explain"):
         answer = read_explanation(store_of(db, url), url)
     if as_json:
         print_json(answer)
@@ -489,7 +489,7 @@ def plan(
 
     if plot is not None:
         require_drawable(plot, "leave out --plot")
-    with reading_what_was_learned():
+    with reading_what_was_learned("plan"):
         answer = read_plan(db, freshness, curve=plot is not None)
     if plot is not None:
         draw_plan(plot, answer)

@@ -81,8 +81,8 @@ def _rows(status: Status) -> list[tuple[str, str]]:
     paused = f", {status.paused:,} paused" if status.paused else ""
     rows = [
         ("pages", f"{status.pages:,} ({status.failing:,} failing, {status.gone:,} gone{paused})"),
-        ("polls", f"{status.polls:,}"),
-        ("changes found", f"{status.changes:,}"),
+        ("polls", f"{status.polls:,}, of these pages"),
+        ("changes found", f"{status.changes:,}, by these polls"),
         ("versions kept", _versions(status)),
         ("event log", f"{storage(status.event_bytes)} of at most {storage(MOST_EVENT_BYTES)}"),
         ("size", _size(status)),
@@ -94,7 +94,7 @@ def _rows(status: Status) -> list[tuple[str, str]]:
         ),
         # A collection has none.
         *([("objective", status.objective or "-")] if status.collection is None else []),
-        ("last start (UTC)", "never" if status.started_at is None else moment(status.started_at)),
+        ("last start (UTC)", _started(status)),
     ]
     if status.quiet_until is not None:
         told = f"no poll begins until {moment(status.quiet_until)} (UTC)"
@@ -130,6 +130,14 @@ def _rows(status: Status) -> list[tuple[str, str]]:
     if status.collection is not None:
         rows += _collection_rows(status.collection)
     return rows
+
+
+def _started(status: Status) -> str:
+    if status.started_at is None:
+        return "never"
+    # A first run of a collection compiles before it polls.
+    waits = status.collection is not None and status.polls == 0
+    return moment(status.started_at) + ("; getting ready, no poll has ended yet" if waits else "")
 
 
 def _versions(status: Status) -> str:
