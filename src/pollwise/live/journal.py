@@ -97,8 +97,9 @@ class Journal:
     after the next, not the fetches. Without `initial` the events cannot be re-run and are not kept.
     A commit that fails ends the loop that takes what is `incoming`, at once. `settings` are kept
     with the run, which began at `begun_at` (UTC seconds; None: now). `states` gives, by name, what
-    else to keep now and then. `on_progress` is told of every turn after its commit. While another program has the store locked
-    it waits, which `say` is told. `StoreError` if the store cannot be written.
+    else to keep now and then. `on_progress` is told of every turn after its commit. While another
+    program has the store locked it waits, which `say` is told. `StoreError` if the store cannot be
+    written.
     """
 
     def __init__(
