@@ -419,7 +419,12 @@ class TestPlan:
 
     def test_a_freshness_out_of_reach(self, run, known):
         answer = run("plan", "--db", known, "--freshness", 0.999999)
-        assert_refused(answer, "no budget makes these pages 0.999999 fresh", "ask for less")
+        assert_refused(
+            answer,
+            "no budget makes these pages 0.999999 fresh",
+            "every 0.016 s at most",
+            "ask for less",
+        )
 
     def test_a_database_without_pages(self, run, tmp_path):
         Store.open(tmp_path / "empty.db").close()
