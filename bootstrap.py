@@ -65,9 +65,13 @@ def main(arguments: "list[str]") -> int:
         programs = [["pytest", *rest]]
     else:
         # By file, so that what the tests of a file need is compiled once. What waits for sockets
-        # and processes comes last: much of what these would compile is there by then.
-        by_file = ["pytest", "-n", "2", "--dist", "loadfile"]
-        programs = [[*by_file, "--ignore", "tests/live"], [*by_file, "tests/live"]]
+        # and processes comes last: much of what these would compile is there by then. As it waits,
+        # two more of it have room on two cores.
+        by_file = ["pytest", "--dist", "loadfile"]
+        programs = [
+            [*by_file, "-n", "2", "--ignore", "tests/live"],
+            [*by_file, "-n", "4", "tests/live"],
+        ]
     statuses = [
         subprocess.call([str(BIN / program), *words], cwd=ROOT) for program, *words in programs
     ]

@@ -1,9 +1,10 @@
-"""A crawler of crawlee that asks again and again for the pages listed in a file, with validators.
+"""Crawlers of crawlee: `again`, `read` or `crawl` the pages listed in a file.
 
-It is run by `compare.py`, by an interpreter that has crawlee.
+They are run by `compare.py`, by an interpreter that has crawlee.
 """
 
 import asyncio
+import hashlib
 import itertools
 import logging
 import sys
@@ -12,20 +13,25 @@ from pathlib import Path
 
 from crawlee import ConcurrencySettings, Request
 from crawlee.configuration import Configuration
-from crawlee.crawlers import HttpCrawler, HttpCrawlingContext
+from crawlee.crawlers import (
+    HttpCrawler,
+    HttpCrawlingContext,
+    ParselCrawler,
+    ParselCrawlingContext,
+)
 from crawlee.storage_clients import MemoryStorageClient
 
 
 async def main() -> None:
-    """Poll pages for ever: each answer asks for its page once more."""
+    """Poll pages for ever, each answer asks for its page once more; or follow all links."""
     numbers = itertools.count()
-    listed = Path(sys.argv[1])
+    job, listed = sys.argv[1], Path(sys.argv[2])
 
     def request(url: str, etag: str | None) -> Request:
         headers = {} if etag is None else {"If-None-Match": etag}
         return Request.from_url(url, headers=headers, unique_key=f"{next(numbers)}")
 
-    crawler = HttpCrawler(
+    crawler = (HttpCrawler if job == "again" else ParselCrawler)(
         configuration=Configuration(log_level="ERROR", storage_dir=str(listed.parent)),
         storage_client=MemoryStorageClient(),
         concurrency_settings=ConcurrencySettings(
@@ -38,13 +44,24 @@ async def main() -> None:
         request_handler_timeout=timedelta(seconds=60),
     )
 
-    @crawler.router.default_handler
     async def again(context: HttpCrawlingContext) -> None:
         told = context.http_response.headers.get("etag")
         etag = told or context.request.headers.get("if-none-match")
         await context.add_requests([request(context.request.url, etag)])
 
-    await crawler.run([request(url, None) for url in listed.read_text().split()])
+    async def read(context: ParselCrawlingContext) -> None:
+        text = " ".join(context.selector.xpath("//body//text()").getall())
+        hashlib.sha256(text.encode())
+        await context.add_requests([request(context.request.url, None)])
+
+    async def crawl(context: ParselCrawlingContext) -> None:
+        context.selector.css("title::text").get()
+        " ".join(context.selector.xpath("//body//text()").getall())
+        await context.enqueue_links(strategy="all")
+
+    crawler.router.default_handler({"again": again, "read": read, "crawl": crawl}[job])
+    urls = listed.read_text().split()
+    await crawler.run(urls if job == "crawl" else [request(url, None) for url in urls])
 
 
 logging.disable(logging.WARNING)

@@ -75,12 +75,53 @@ AGAIN = -2
 noise does: that is part of the poll before."""
 
 
+_FULL_WORDS = 2_500
+_FULL_TEXTS = 64
+_FULL_LINKS = 100
+"""What a page in full has: 2,500 words in markup, one of so many texts, and links: 50 kB or so."""
+
+
+class FullPages:
+    """Pages in full of some hosts, whose links lead to pages of all of them.
+
+    Each has one of a few texts, which its number and its edition begin.
+    """
+
+    def __init__(self, urls: list[str]) -> None:
+        generator = np.random.default_rng(0)
+        letters = np.array(list("aeioubdklmnprst"))
+        words = ["".join(generator.choice(letters, 3 + n % 8)) for n in range(2_000)]
+        self._texts = [
+            " ".join(
+                f"<p class='paragraph'>{word}" if n % 30 == 0 else f"<i>{word}</i>"
+                for n, word in enumerate(generator.choice(words, _FULL_WORDS))
+            ).encode()
+            for _ in range(_FULL_TEXTS)
+        ]
+        self._urls = urls
+        self._words = words
+
+    def body(self, number: int, edition: int) -> bytes:
+        """The page of this number among the URLs."""
+        urls, words = self._urls, self._words
+        # Steps of a prime length, so that the pages reached are spread over all.
+        targets = range(number * _FULL_LINKS + 1, (number + 1) * _FULL_LINKS + 1)
+        links = "".join(
+            f"<li><a href='{urls[target * 7919 % len(urls)]}'>{words[target % len(words)]}</a></li>"
+            for target in targets
+        )
+        title = f"<!doctype html><html><head><title>Page {number}</title></head><body>"
+        head = f"{title}<h1>Page {number}</h1><p>Edition {edition}."
+        return head.encode() + self._texts[number % _FULL_TEXTS] + f"<ul>{links}</ul>".encode()
+
+
 class PlainHosts(asyncio.Protocol):
     """A connection to one of many hosts with small pages, each of which changes at its own pace, or
     never, if they are `steady`.
 
-    `log` gets the number of the host, that of the page (-1: none), begin and end of each exchange.
-    `served` are the pages, with their hosts, that were served so far.
+    With `full` they are pages in full and answered without a validator. `log` gets the number of
+    the host, that of the page (-1: none), begin and end of each exchange. `served` are the pages,
+    with their hosts, that were served so far.
     """
 
     def __init__(
@@ -89,10 +130,14 @@ class PlainHosts(asyncio.Protocol):
         served: set[tuple[int, int]],
         *,
         steady: bool,
+        full: FullPages | None = None,
+        hosts: int = 1,
     ) -> None:
         self._log = log
         self._served = served
         self._steady = steady
+        self._full = full
+        self._hosts = hosts
         self._received = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -118,7 +163,9 @@ class PlainHosts(asyncio.Protocol):
             edition = 0 if self._steady else int(begun_at / period)
             etag = f'"{edition}"'
             status, body = "200 OK", f"<title>{self._host}/{page}</title>{edition}".encode()
-            if known == etag:
+            if self._full is not None:
+                etag, body = "", self._full.body(page * self._hosts + self._host, edition)
+            elif known == etag:
                 status, body = "304 Not Modified", b""
         length = f"Content-Type: text/html\r\nContent-Length: {len(body)}\r\n" if body else ""
         validator = f"ETag: {etag}\r\n" if etag else ""
@@ -164,22 +211,26 @@ class Log:
 
 
 async def serve_plain(
-    hosts: int, pages: int, *, steady: bool
+    hosts: int, pages: int, *, steady: bool, full: bool
 ) -> list[tuple[int, int, float, float]]:
     log: list[tuple[int, int, float, float]] = []
     loop = asyncio.get_running_loop()
     served: set[tuple[int, int]] = set()
+    urls: list[str] = []
+    in_full = FullPages(urls) if full else None
     server = await loop.create_server(
-        lambda: PlainHosts(log, served, steady=steady), "0.0.0.0", 0, backlog=4096
+        lambda: PlainHosts(log, served, steady=steady, full=in_full, hosts=hosts),
+        "0.0.0.0",
+        0,
+        backlog=4096,
     )
     port = server.sockets[0].getsockname()[1]
-    tell(
-        [
-            f"http://{loopback_address(FIRST_PLAIN + host)}:{port}/{page}"
-            for page in range(pages)
-            for host in range(hosts)
-        ]
-    )
+    urls += [
+        f"http://{loopback_address(FIRST_PLAIN + host)}:{port}/{page}"
+        for page in range(pages)
+        for host in range(hosts)
+    ]
+    tell(urls)
     await loop.run_in_executor(None, sys.stdin.read)
     server.close()
     return log
@@ -234,6 +285,7 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, default=20)
     parser.add_argument("--pages", type=int, default=1)
     parser.add_argument("--steady", action="store_true")
+    parser.add_argument("--full", action="store_true", help="pages of 50 kB with 100 links")
     parser.add_argument("--attack")
     parser.add_argument("--log", type=Path, required=True)
     asked = parser.parse_args()
@@ -241,7 +293,8 @@ def main() -> None:
     most = LIMIT_OF_FILES if hard == resource.RLIM_INFINITY else min(hard, LIMIT_OF_FILES)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     if asked.kind == "plain":
-        log = asyncio.run(serve_plain(asked.hosts, asked.pages, steady=asked.steady))
+        plain = serve_plain(asked.hosts, asked.pages, steady=asked.steady, full=asked.full)
+        log = asyncio.run(plain)
     else:
         log = asyncio.run(serve_evil(asked.hosts, asked.attack))
     host, page, begun_at, ended_at = (

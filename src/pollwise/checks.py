@@ -33,6 +33,7 @@ __all__ = [
     "require_positive",
     "require_share",
     "require_shares",
+    "require_weight",
     "require_whole",
     "shown",
     "shown_text",
@@ -184,6 +185,11 @@ def require_share(owner: str, name: str, value: object) -> None:
     """`InputError` unless it is a number from 0 to 1."""
     holds = is_real(value) and 0 <= value <= 1
     require(f"{owner}: {name}", value, holds, "a number from 0 to 1")
+
+
+def require_weight(name: str, weight: float) -> None:
+    """`InputError` for a weight by which a page cannot be compared with others."""
+    require(name, weight, 0 <= weight < math.inf, "finite and at least 0")
 
 
 def require_choice(owner: str, name: str, value: object, choices: Iterable[str]) -> None:

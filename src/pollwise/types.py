@@ -116,7 +116,8 @@ class Observation:
     """What one poll told.
 
     `polled_at` is the time at which the server's answer was current; `last_changed_at` the time
-    of the latest change, if the server tells it; `n_items` the number of new items of a feed;
+    of the latest change, if the server tells it (where a poll finds no change it may be later than
+    the copy: then the server tells something else); `n_items` the number of new items of a feed;
     `cost` the cost units that the poll really took. `reverted`: the page changed back to a version
     seen before. `items` are the new items themselves, if they are known one by one. `relevance` (0
     to 1) says how much the content is about the topic of a collection; None: it was not judged, or

@@ -20,6 +20,7 @@ from pollwise.policies.deadline.proportional import Proportional
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.whittle import Whittle
+from pollwise.policies.structures.heap import entries
 from pollwise.testing import policy_contract
 from pollwise.testing.policy_contract import PolicyContract
 from pollwise.types import Observation, Outcome, Page, Selection, StateDict
@@ -138,8 +139,7 @@ class LosesLeases(Uniform):
 class LosesDeferrals(Uniform):
     def load_state_dict(self, state: StateDict) -> None:
         super().load_state_dict(state)
-        held = self.state.held
-        held["time"][1 : held["page"][0] + 1] = -np.inf
+        entries(self.state.held)["time"] = -np.inf
 
 
 class LosesBoth(Uniform):

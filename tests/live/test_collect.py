@@ -1,4 +1,4 @@
-"""`pollwise collect` as it is run: a small web of two hosts, stops, kills, and wrong words."""
+"""`pollwise collect` as it is run: a small web of two hosts, stops and kills."""
 
 import asyncio
 import json
@@ -246,30 +246,6 @@ async def at_least(folder, count):
                 pass
         await asyncio.sleep(0.1)
     raise AssertionError(f"no {count} documents within four minutes")
-
-
-@pytest.mark.parametrize(
-    ("words", "error"),
-    [
-        ([], "nothing to collect: there is no database pollwise.db"),
-        (["--topic", "the of and"], "has no usable word"),
-        (["--topic", "whales"], "pollwise.db; name pages to begin with (--seed)"),
-        (["--seed", "http://h/"], "pollwise.db; name a topic (--topic)"),
-        (["--topic", "whales", "--seed", "h.example"], "begin it with https:// or http://"),
-        (["--topic", "whales", "--seed", "ftp://h/"], "seed ftp://h/: not an http or https URL"),
-        (["--topic", "whales", "--seed", "http://h/a.png"], "file type without text"),
-        (["--topic", "whales", "--seed", "http://h/", "--allow", "("], "allow"),
-        (["--topic", "whales", "--seed", "http://h/", "--budget", "2/day/page"], "2/second"),
-        (["--example", "missing.html", "--seed", "http://h/"], "missing.html cannot be read"),
-        (["--judge", "nowhere:judge", "--seed", "http://h/"], "cannot be loaded"),
-    ],
-)
-async def test_wrong_words_are_one_clear_line(tmp_path, words, error):
-    status, out, err = await finished(started(tmp_path, *words))
-    assert (status, out) == (2, "")
-    assert error in err
-    assert len(err.splitlines()) == 1
-    assert not (tmp_path / "pollwise.db").exists()
 
 
 async def test_an_example_page_is_asked_for_as_any_other(site, tmp_path):

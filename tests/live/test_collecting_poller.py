@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from aiohttp import web
 
-from pollwise.collecting.collecting_poller import CollectingPoller
+from pollwise.collecting.collecting_poller import CollectingPoller, _Visit
 from pollwise.collecting.document_collection import DocumentCollection
 from pollwise.collecting.fetcher_controller import FetcherController
 from pollwise.collecting.link_filter import LinkFilter
@@ -15,11 +15,13 @@ from pollwise.collecting.response_processor import ResponseProcessor
 from pollwise.events import HostBlocked, HostPaced
 from pollwise.relevance.topic import topic
 from pollwise.relevance.topic_filter import TopicFilter
-from pollwise.types import Outcome, Page, PageMemory
+from pollwise.store.records import PollResult
+from pollwise.types import Observation, Outcome, Page, PageMemory
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.polite_fetcher import PoliteFetcher
-from pollwise.web.poller import WebPoller
+from pollwise.web.poller import PollReport, WebPoller
 from pollwise.web.robots_txt import RobotsTxt
+from pollwise.web.sitemaps import SitemapEntry
 
 WHALES = "<title>Whales</title><p>" + "The whale sings to whales of the whale. " * 20
 
@@ -138,6 +140,38 @@ async def test_sitemaps_bring_a_bounded_number_of_pages(site, poll):
     poll.poller._web.fetcher._exchanges._max_bytes = 2**20
     report = await poll("/a")
     assert len(report.discovered.new_pages) == 10_000
+
+
+async def test_other_work_goes_on_while_pages_of_sitemaps_are_taken_in(site, poll, monkeypatch):
+    poller, turns, sizes = poll.poller, 0, []
+
+    async def others():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def visit(name, count):
+        letters = (f"{chr(97 + n % 26)}{n:x}" for n in range(count))
+        return _Visit([SitemapEntry(site.url(f"/{name}{one}")) for one in letters])
+
+    async def taken_in(page_id, seen):
+        page = Page(page_id, site.url(f"/{page_id}"), site.host)
+        result = PollResult(Observation(page_id, 5.0, Outcome.FAILED), PageMemory(), error="no")
+        report = await poller._taken_in(page, PageMemory(), PollReport(result), seen)
+        return [found.page.id for found in report.discovered.new_pages]
+
+    name = poller._collection.name
+    monkeypatch.setattr(
+        poller._collection, "name", lambda some, now: sizes.append(len(some)) or name(some, now)
+    )
+    working = asyncio.ensure_future(others())
+    ids = await asyncio.gather(taken_in(0, visit("a", 1000)), taken_in(1, visit("b", 2)))
+    working.cancel()
+    # No other page comes between those of one poll, which are stored together.
+    assert ids == [list(range(100, 1100)), [1100, 1101]]
+    assert max(sizes) <= 100
+    assert turns >= 10
 
 
 async def test_an_index_of_sitemaps_that_are_disallowed_takes_no_time(site, poll):

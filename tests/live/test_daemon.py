@@ -4,16 +4,11 @@ import asyncio
 import os
 import resource
 import signal
-import socket
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from pathlib import Path
 
 import aiohttp
 import pytest
-
-from pollwise.relevance.topic import topic
-from pollwise.store import Store
 
 from .daemons import PATIENCE, PROGRAM, SOURCE, Daemon, answering
 
@@ -89,39 +84,6 @@ async def run(folder: Path, *words: str) -> tuple[int, str]:
     _, err = await asyncio.wait_for(process.communicate(), PATIENCE)
     assert process.returncode is not None
     return process.returncode, err.decode()
-
-
-@pytest.fixture
-def collection(tmp_path) -> Path:
-    path = tmp_path / "sea.db"
-    with Store.open(path) as store:
-        store.start_run(0.0, {"topic": asdict(topic("whales"))}, None)
-    return path
-
-
-async def test_what_cannot_be_served_is_refused_in_one_line(tmp_path, collection):
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = str(other.getsockname()[1])
-        refused = {
-            ("--port", port): "cannot be listened on (Address already in use); give another",
-            ("--host", "nowhere.invalid"): "cannot be listened on",
-            ("--no-polling",): "pollwise.db does not exist",
-            ("--token", "short"): "a token needs 16 to 200",
-            ("--trusted-proxy", "proxy.example"): "--trusted-proxy proxy.example: give the address",
-            ("--peers", "ftp://a.example"): "--peers: ftp is not fetched",
-            ("--peers", "http://a.example/?q=1"): "leave out what follows the question mark",
-            ("--config", "none.toml"): "none.toml",
-            ("--db", "sea.db", "--share", "a=10%"): "sea.db holds a collection",
-            ("--db", "sea.db", "--no-polling", "--budget", "nan"): "leave out --budget and --share",
-        }
-        for words, line in refused.items():
-            more = [] if "--port" in words else ["--port", "0"]
-            status, err = await run(tmp_path, "serve", *words, *more)
-            assert status == 2, words
-            assert line in err, words
-            assert err.count("\n") <= 2, err
-            assert "--no-polling" not in words or "open http" not in err
-    assert not (tmp_path / "pollwise.db").exists()
 
 
 async def test_two_of_them_do_not_poll_one_database(daemon, tmp_path):

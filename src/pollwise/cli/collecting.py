@@ -2,32 +2,21 @@
 
 import gc
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from pollwise.cli.answers import notify, print_json
+from pollwise.cli.option_groups import with_groups
 from pollwise.cli.options import (
     DB,
     AllowPrivateOption,
-    CookieFileOption,
-    CrawlDelayOption,
     Db,
-    GroupsOption,
-    HeaderFileOption,
-    HeadersOption,
-    HostLimitsOption,
+    FetchingOptions,
     Json,
     KeepOption,
     LogName,
     LogOption,
-    MaxSizeOption,
-    NetrcOption,
-    PolitenessOption,
-    ProxyOption,
-    TimeoutOption,
-    UserAgentOption,
-    fetching_told,
 )
 from pollwise.console.interrupts import end_on_interrupt
 from pollwise.errors import InputError
@@ -35,6 +24,55 @@ from pollwise.errors import InputError
 _STDOUT = "-"
 
 
+class CollectOptions(NamedTuple):
+    """What can be said of a collection, but for its topic; None: as before.
+
+    All are settings, but for `db`, where the collection is kept.
+    """
+
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Requests a time, such as 2/second or 5000/hour. Default: 1/second."),
+    ] = None
+    db: Db = DB
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Poll only URLs in which this expression is found, or another one: give several."
+            " '': any again. Documents that are held stay, and are polled again once it allows"
+            " them."
+        ),
+    ] = None
+    deny: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Poll no URL in which this expression is found; give several. '': any again."
+            " Documents that are held stay, and are polled again once it allows them."
+        ),
+    ] = None
+    max_depth: Annotated[
+        int | None, typer.Option(min=0, help="The most links between a seed and a page.")
+    ] = None
+    pages_per_host: Annotated[
+        int | None, typer.Option(min=1, help="The most pages of one host.")
+    ] = None
+    requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many polls.")] = None
+    workers: Annotated[int, typer.Option(min=1, help="Processes that read responses.")] = 1
+    keep: KeepOption = None
+    allow_private: AllowPrivateOption = None
+
+    def told(self) -> dict[str, Any]:
+        """The settings that were given, by the names of the fields of `CollectSettings`."""
+        told = {
+            **self._asdict(),
+            "allow": _expressions(self.allow),
+            "deny": _expressions(self.deny),
+        }
+        del told["db"]
+        return {name: value for name, value in told.items() if value is not None}
+
+
+@with_groups
 def collect(
     topic: Annotated[
         str, typer.Option(help='Words that say what the collection is about ("marine biology").')
@@ -53,48 +91,9 @@ def collect(
     seed: Annotated[
         list[str] | None, typer.Option(help="A page to begin with; give several.")
     ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(help="Requests a time, such as 2/second or 5000/hour. Default: 1/second."),
-    ] = None,
-    db: Db = DB,
-    allow: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Poll only URLs in which this expression is found, or another one: give several."
-            " '': any again. Documents that are held stay, and are polled again once it allows"
-            " them."
-        ),
-    ] = None,
-    deny: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Poll no URL in which this expression is found; give several. '': any again."
-            " Documents that are held stay, and are polled again once it allows them."
-        ),
-    ] = None,
-    max_depth: Annotated[
-        int | None, typer.Option(min=0, help="The most links between a seed and a page.")
-    ] = None,
-    pages_per_host: Annotated[
-        int | None, typer.Option(min=1, help="The most pages of one host.")
-    ] = None,
-    requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many polls.")] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that read responses.")] = 1,
-    keep: KeepOption = None,
-    allow_private: AllowPrivateOption = None,
-    crawl_delay: CrawlDelayOption = None,
-    user_agent: UserAgentOption = None,
-    headers: HeadersOption = None,
-    header_file: HeaderFileOption = None,
-    cookie_file: CookieFileOption = None,
-    netrc: NetrcOption = None,
-    proxy: ProxyOption = None,
-    timeout: TimeoutOption = None,
-    max_size: MaxSizeOption = None,
-    politeness: PolitenessOption = None,
-    groups: GroupsOption = None,
-    host_limits: HostLimitsOption = None,
+    *,
+    wanted: CollectOptions,
+    fetching: FetchingOptions,
     log: LogOption = LogName.text,
     as_json: Json = False,
 ) -> None:
@@ -110,31 +109,6 @@ def collect(
     from pollwise.console.slow_readers import stderr_beside
     from pollwise.live.collecting import collect_pages
 
-    told = {
-        "budget": budget,
-        "allow": _expressions(allow),
-        "deny": _expressions(deny),
-        "max_depth": max_depth,
-        "pages_per_host": pages_per_host,
-        "requests": requests,
-        "workers": workers,
-        "keep": keep,
-        "allow_private": allow_private,
-        **fetching_told(
-            crawl_delay=crawl_delay,
-            user_agent=user_agent,
-            headers=headers,
-            header_file=header_file,
-            cookie_file=cookie_file,
-            netrc=netrc,
-            proxy=proxy,
-            timeout=timeout,
-            max_size=max_size,
-            politeness=politeness,
-            groups=groups,
-            host_limits=host_limits,
-        ),
-    }
     form = LogFormat(log)
     say = notices_in(form, notify)
     with stderr_beside(say):
@@ -143,12 +117,12 @@ def collect(
             example or [],
             judge,
             seed or [],
-            {name: value for name, value in told.items() if value is not None},
-            db,
+            {**wanted.told(), **fetching.told()},
+            wanted.db,
             make_display=lambda settings: CollectDisplay(
                 subject=settings.subject,
                 budget=settings.budget,
-                db=db,
+                db=wanted.db,
                 seeds=seed or (),
                 log=form,
             ),

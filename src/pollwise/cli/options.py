@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -298,37 +298,34 @@ def objective_told(objective: ObjectiveName | None, half_life: float | None) -> 
     return {"objective": objective.value, "parameters": parameters_of(objective, half_life)}
 
 
-def fetching_told(
-    *,
-    crawl_delay: float | None = None,
-    user_agent: str | None = None,
-    headers: Sequence[str] | None = None,
-    header_file: str | None = None,
-    cookie_file: str | None = None,
-    netrc: bool | None = None,
-    proxy: str | None = None,
-    timeout: float | None = None,
-    max_size: float | None = None,
-    politeness: PolitenessName | None = None,
-    groups: Sequence[str] | None = None,
-    host_limits: Sequence[str] | None = None,
-) -> dict[str, Any]:
-    """The fields of `FetchSettings` that were given; paths hold wherever the next run begins."""
-    told = {
-        "crawl_delay": crawl_delay,
-        "user_agent": user_agent,
-        "headers": listed(headers),
-        "header_file": _absolute(header_file),
-        "cookie_file": _absolute(cookie_file),
-        "netrc": netrc,
-        "proxy": proxy,
-        "timeout": timeout,
-        "max_size": max_size,
-        "politeness": None if politeness is None else politeness.value,
-        "groups": listed(groups),
-        "host_limits": listed(host_limits),
-    }
-    return {name: value for name, value in told.items() if value is not None}
+class FetchingOptions(NamedTuple):
+    """What can be said of fetching: the fields of `FetchSettings`; None: as before."""
+
+    crawl_delay: CrawlDelayOption = None
+    user_agent: UserAgentOption = None
+    headers: HeadersOption = None
+    header_file: HeaderFileOption = None
+    cookie_file: CookieFileOption = None
+    netrc: NetrcOption = None
+    proxy: ProxyOption = None
+    timeout: TimeoutOption = None
+    max_size: MaxSizeOption = None
+    politeness: PolitenessOption = None
+    groups: GroupsOption = None
+    host_limits: HostLimitsOption = None
+
+    def told(self) -> dict[str, Any]:
+        """The fields that were given; paths hold wherever the next run begins."""
+        told = {
+            **self._asdict(),
+            "headers": listed(self.headers),
+            "header_file": _absolute(self.header_file),
+            "cookie_file": _absolute(self.cookie_file),
+            "politeness": None if self.politeness is None else self.politeness.value,
+            "groups": listed(self.groups),
+            "host_limits": listed(self.host_limits),
+        }
+        return {name: value for name, value in told.items() if value is not None}
 
 
 def listed(texts: Sequence[str] | None) -> tuple[str, ...] | None:

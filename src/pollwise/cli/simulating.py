@@ -1,11 +1,12 @@
 """The command that compares policies in simulated worlds."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from pollwise.cli.answers import print_answer
+from pollwise.cli.option_groups import names_of, with_groups
 from pollwise.cli.options import (
     HalfLifeOption,
     Json,
@@ -18,12 +19,98 @@ from pollwise.errors import InputError
 
 if TYPE_CHECKING:
     from pollwise.simulation.worlds.graph import Graph
+    from pollwise.simulation.worlds.stochastic_knapsack import StochasticKnapsack
+    from pollwise.simulation.worlds.zipf import Zipf
 
-_GRAPH_ONLY = ("graph", "topic", "topic_words", "traversals", "change_load", "requests")
-_NOT_FOR_GRAPHS = (
-    *("pages", "alpha", "beta", "noise", "swap_every", "perturbations", "polls"),
-    *("objective", "half_life"),
-)
+
+class MadeWorldOptions(NamedTuple):
+    """What worlds without links are like."""
+
+    pages: Annotated[int, typer.Option(min=1, help="How many pages there are.")] = 500
+    alpha: Annotated[
+        float, typer.Option(help="Probability that the first page changes in a step.")
+    ] = 0.9
+    beta: Annotated[
+        float, typer.Option(help="The page of rank k changes with the probability alpha / k^beta.")
+    ] = 1.5
+    noise: Annotated[
+        float, typer.Option(help="Standard deviation of white noise (world knapsack).")
+    ] = 0.0
+    swap_every: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Every so many polls a page, drawn by its change probability, swaps ranks with"
+            " the next one. If not given, none does.",
+        ),
+    ] = None
+    perturbations: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="The pages begin in the order of their ranks, after so many swaps of neighbours."
+            " If not given, in random order.",
+        ),
+    ] = None
+
+    def made(self, world: str) -> "Zipf | StochasticKnapsack":
+        """The world of this name; `InputError` if there is none, or a number is out of range."""
+        from pollwise.simulation.compare.simulations import made_world
+
+        return made_world(world, **self._asdict())
+
+
+class GraphOptions(NamedTuple):
+    """Which graph pages are on, and what is done there."""
+
+    graph: Annotated[
+        Path | None,
+        typer.Option(
+            help="A recorded graph, DIR/NAME, such as DIR/debdocs; if not given, the bundled one"
+            " (world graph)."
+        ),
+    ] = None
+    topic: Annotated[
+        str | None, typer.Option(help="One of the topics of the graph; if not given, the first.")
+    ] = None
+    topic_words: Annotated[
+        str | None,
+        typer.Option(
+            help="Words that tell the topic; policies that heed them come twice, told and not told"
+            " (world graph)."
+        ),
+    ] = None
+    traversals: Annotated[
+        int, typer.Option(min=1, help="How often to traverse it (world graph).")
+    ] = 1
+    change_load: Annotated[
+        float | None,
+        typer.Option(help="Changes anywhere on the graph per request; if not given, none."),
+    ] = None
+    requests: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --change-load; if not given, one for each page."),
+    ] = None
+
+    def require_fit(self) -> None:
+        """`InputError` for what goes with changes, or without, on the other kind of graph."""
+        if self.change_load is None and self.requests is not None:
+            raise InputError(
+                "--requests is for graphs that change: give --change-load, or leave it out"
+            )
+        if self.change_load is not None and self.traversals > 1:
+            raise InputError("--traversals is for graphs without changes: leave out --change-load")
+
+    def read(self) -> "Graph":
+        """The graph with its topic; `InputError` if it has no such topic."""
+        from pollwise.simulation.worlds.graph import Graph
+
+        return (
+            Graph.bundled(self.topic) if self.graph is None else Graph.read(self.graph, self.topic)
+        )
+
+
+_NOT_FOR_GRAPHS = (*names_of(MadeWorldOptions), "polls", "objective", "half_life")
 
 
 def _refuse(context: typer.Context, world: str, options: tuple[str, ...]) -> None:
@@ -35,32 +122,18 @@ def _refuse(context: typer.Context, world: str, options: tuple[str, ...]) -> Non
             raise InputError(f"{option} is not for the world {world}: leave it out")
 
 
-def _on_graph(
-    graph: Path | None,
-    topic: str | None,
-    topic_words: str | None,
-    policies: list[str] | None,
-    traversals: int,
-    change_load: float | None,
-    requests: int | None,
-    seeds: int,
-    as_json: bool,
-) -> None:
+def _on_graph(options: GraphOptions, policies: list[str] | None, seeds: int, as_json: bool) -> None:
     """What `simulate --world graph` does."""
-    from pollwise.simulation.worlds.graph import Graph
-
-    if change_load is None and requests is not None:
-        raise InputError(
-            "--requests is for graphs that change: give --change-load, or leave it out"
-        )
-    if change_load is not None and traversals > 1:
-        raise InputError("--traversals is for graphs without changes: leave out --change-load")
-    told = None if topic_words is None else _terms(topic_words)
-    world = Graph.bundled(topic) if graph is None else Graph.read(graph, topic)
-    if change_load is None:
-        _print_traversals(world, told, policies, traversals, seeds, as_json)
+    options.require_fit()
+    words = options.topic_words
+    told = None if words is None else _terms(words)
+    world = options.read()
+    if options.change_load is None:
+        _print_traversals(world, told, policies, options.traversals, seeds, as_json)
     else:
-        _print_collections(world, told, policies, change_load, requests, seeds, as_json)
+        _print_collections(
+            world, told, policies, options.change_load, options.requests, seeds, as_json
+        )
 
 
 def _terms(words: str) -> dict[str, float]:
@@ -124,6 +197,7 @@ def _print_collections(
     print_answer(results, compare.COLLECTING_COLUMNS, as_json, title=_titled(graph))
 
 
+@with_groups
 def simulate(
     context: typer.Context,
     world: Annotated[
@@ -135,90 +209,30 @@ def simulate(
             " other, to be discovered."
         ),
     ] = "zipf",
-    pages: Annotated[int, typer.Option(min=1, help="How many pages there are.")] = 500,
-    alpha: Annotated[
-        float, typer.Option(help="Probability that the first page changes in a step.")
-    ] = 0.9,
-    beta: Annotated[
-        float, typer.Option(help="The page of rank k changes with the probability alpha / k^beta.")
-    ] = 1.5,
-    noise: Annotated[
-        float, typer.Option(help="Standard deviation of white noise (world knapsack).")
-    ] = 0.0,
-    swap_every: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Every so many polls a page, drawn by its change probability, swaps ranks with"
-            " the next one. If not given, none does.",
-        ),
-    ] = None,
-    perturbations: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="The pages begin in the order of their ranks, after so many swaps of neighbours."
-            " If not given, in random order.",
-        ),
-    ] = None,
+    *,
+    without_links: MadeWorldOptions,
     polls: Annotated[int, typer.Option(min=1, help="How many polls are made.")] = 10_000,
     policy: PolicyOption = None,
     objective: ObjectiveOption = ObjectiveName.detection,
     half_life: HalfLifeOption = None,
-    graph: Annotated[
-        Path | None,
-        typer.Option(
-            help="A recorded graph, DIR/NAME, such as DIR/debdocs; if not given, the bundled one"
-            " (world graph)."
-        ),
-    ] = None,
-    topic: Annotated[
-        str | None, typer.Option(help="One of the topics of the graph; if not given, the first.")
-    ] = None,
-    topic_words: Annotated[
-        str | None,
-        typer.Option(
-            help="Words that tell the topic; policies that heed them come twice, told and not told"
-            " (world graph)."
-        ),
-    ] = None,
-    traversals: Annotated[
-        int, typer.Option(min=1, help="How often to traverse it (world graph).")
-    ] = 1,
-    change_load: Annotated[
-        float | None,
-        typer.Option(help="Changes anywhere on the graph per request; if not given, none."),
-    ] = None,
-    requests: Annotated[
-        int | None,
-        typer.Option(min=1, help="With --change-load; if not given, one for each page."),
-    ] = None,
+    on_graph: GraphOptions,
     seeds: Annotated[int, typer.Option(min=1, help="Worlds to average over.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Compare policies in simulated worlds, one poll a step."""
     if world == "graph":
         _refuse(context, world, _NOT_FOR_GRAPHS)
-        where = (graph, topic, topic_words)
-        return _on_graph(*where, policy, traversals, change_load, requests, seeds, as_json)
-    _refuse(context, world, _GRAPH_ONLY)
+        return _on_graph(on_graph, policy, seeds, as_json)
+    _refuse(context, world, names_of(GraphOptions))
     from pollwise.console.quantities import count
     from pollwise.console.simulations import SIMULATION_COLUMNS
     from pollwise.console.streams import progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import WATCHING
-    from pollwise.simulation.compare.simulations import made_world, simulate_policies
+    from pollwise.simulation.compare.simulations import simulate_policies
 
     policies = [WATCHING.choose(text) for text in policy or [WATCHING.default]]
-    made = made_world(
-        world,
-        pages=pages,
-        alpha=alpha,
-        beta=beta,
-        noise=noise,
-        swap_every=swap_every,
-        perturbations=perturbations,
-    )
+    made = without_links.made(world)
     with progress_line() as report:
         results = simulate_policies(
             made,
@@ -228,5 +242,5 @@ def simulate(
             seeds=seeds,
             report=report,
         )
-    title = f"{count(pages, 'page')}, {world}, one poll a step"
+    title = f"{count(without_links.pages, 'page')}, {world}, one poll a step"
     print_answer(results, SIMULATION_COLUMNS, as_json, title=title)

@@ -1,13 +1,14 @@
 """The commands that run policies on recorded pages, and published experiments."""
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from pollwise.cli.answers import print_json
+from pollwise.cli.option_groups import with_groups
 from pollwise.cli.options import (
     HalfLifeOption,
     Json,
@@ -23,6 +24,8 @@ from pollwise.units import HOUR
 if TYPE_CHECKING:
     from pollwise.objectives import Objective
     from pollwise.policies.catalogue import PolicyChoice
+    from pollwise.simulation.recorded.items import ItemReplay
+    from pollwise.simulation.recorded.replay import Replay
 
 
 def demo(
@@ -68,6 +71,100 @@ def demo(
         print_demo(demonstration)
 
 
+class HistoryOptions(NamedTuple):
+    """What of a recorded history counts."""
+
+    reverts: Annotated[
+        RevertsName, typer.Option(help="Whether changes back to an earlier version are changes.")
+    ] = RevertsName.counted
+    weighted: Annotated[
+        bool, typer.Option("--weighted", help="Weigh pages by the column weight of the trace.")
+    ] = False
+    last_changed: Annotated[
+        bool, typer.Option("--last-changed", help="Polls tell when the page changed last.")
+    ] = False
+
+    def read(
+        self, trace: Path | None, aims: Sequence[ObjectiveName], half_life: float | None
+    ) -> "Replay | ItemReplay":
+        """The history of a file (None: the bundled one), as far as these objectives need it."""
+        from pollwise.simulation.compare.replays import read_history
+
+        return read_history(
+            trace,
+            objectives=[aim.value for aim in aims],
+            half_life=None if half_life is None else half_life * HOUR,
+            weighted=self.weighted,
+            ignore_reverts=self.reverts is RevertsName.ignored,
+            last_changed=self.last_changed,
+        )
+
+    def require_fit_for_checks(
+        self, aims: Sequence[ObjectiveName], others: Mapping[str, object]
+    ) -> None:
+        """`InputError` if anything was given that a table of checks cannot be asked for.
+
+        `others` are the values of options that it has no use for.
+        """
+        not_for_checks = {
+            **others,
+            "--weighted": self.weighted,
+            "--last-changed": self.last_changed,
+            "--reverts ignore": self.reverts is RevertsName.ignored,
+            "a second --objective": aims[1:],
+            f"--objective {ObjectiveName.ephemeral}": ObjectiveName.ephemeral in aims,
+        }
+        for option, given in not_for_checks.items():
+            if given:
+                raise InputError(f"{option} is not for a table of checks: leave it out")
+
+
+class ChartOptions(NamedTuple):
+    """What is shown besides the scores of policies."""
+
+    calibration: Annotated[
+        bool,
+        typer.Option("--calibration", help="Also hold what policies predict against what happens."),
+    ] = False
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the trade-off into this PNG file, and a calibration into another one"
+            " (NAME-calibration.png)."
+        ),
+    ] = None
+
+    @property
+    def reliability(self) -> Path | None:
+        """The chart of the calibration; None: it is not drawn."""
+        if self.plot is None or not self.calibration:
+            return None
+        return self.plot.with_stem(f"{self.plot.stem}-calibration")
+
+    def require_drawable(self) -> None:
+        """`InputError` if a chart cannot be drawn."""
+        from pollwise.checks import require_drawable
+
+        for chart in filter(None, (self.plot, self.reliability)):
+            require_drawable(chart, "leave out --plot")
+
+    def draw(
+        self,
+        title: str,
+        results: Sequence[Mapping[str, Any]],
+        calibrations: Sequence[Mapping[str, Any]],
+    ) -> None:
+        """Draw the charts that were asked for."""
+        from pollwise.console.charts.reliability import draw_calibration
+        from pollwise.console.charts.trade_off import draw_trade_off
+
+        if self.plot is not None:
+            draw_trade_off(self.plot, title, results)
+        if self.reliability is not None:
+            draw_calibration(self.reliability, title, calibrations)
+
+
+@with_groups
 def replay(
     trace: Annotated[
         Path | None,
@@ -103,77 +200,37 @@ def replay(
         ),
     ] = 0.15,
     policy: PolicyOption = None,
-    reverts: Annotated[
-        RevertsName, typer.Option(help="Whether changes back to an earlier version are changes.")
-    ] = RevertsName.counted,
-    weighted: Annotated[
-        bool, typer.Option("--weighted", help="Weigh pages by the column weight of the trace.")
-    ] = False,
-    last_changed: Annotated[
-        bool, typer.Option("--last-changed", help="Polls tell when the page changed last.")
-    ] = False,
-    calibration: Annotated[
-        bool,
-        typer.Option("--calibration", help="Also hold what policies predict against what happens."),
-    ] = False,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            help="Draw the trade-off into this PNG file, and a calibration into another one"
-            " (NAME-calibration.png)."
-        ),
-    ] = None,
+    *,
+    counted: HistoryOptions,
+    shown: ChartOptions,
     as_json: Json = False,
 ) -> None:
     """Compare policies on a recorded history of real changes."""
-    from pollwise.checks import require_drawable
     from pollwise.console.calibrations import print_calibration
-    from pollwise.console.charts.reliability import draw_calibration
-    from pollwise.console.charts.trade_off import draw_trade_off
     from pollwise.console.replays import print_replay
     from pollwise.console.streams import progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import WATCHING
     from pollwise.scheduler.budgets import parse_budget
     from pollwise.simulation.compare.calibrations import calibrate_policies, require_predictions
-    from pollwise.simulation.compare.replays import read_history, replay_policies
+    from pollwise.simulation.compare.replays import replay_policies
     from pollwise.simulation.recorded.past_checks import has_checks
 
     budgets = [parse_budget(text) for text in budget or ["0.2/day/page"]]
     aims = list(dict.fromkeys(objective or [ObjectiveName.freshness]))
     policies = [WATCHING.choose(text) for text in policy or [WATCHING.default]]
     parameters = parameters_of(aims[0], half_life)
-    reliability = plot.with_stem(f"{plot.stem}-calibration") if plot and calibration else None
-    for chart in filter(None, (plot, reliability)):
-        require_drawable(chart, "leave out --plot")
+    shown.require_drawable()
     if (trace is None) != example:
         raise InputError(
             "replay: name the file of a recorded history, or give --example for the bundled one"
         )
     if trace is not None and has_checks(trace):
-        not_for_checks = {
-            "--budget": budget,
-            "--plot": plot,
-            "--calibration": calibration,
-            "--weighted": weighted,
-            "--last-changed": last_changed,
-            "--reverts ignore": reverts is RevertsName.ignored,
-            "a second --objective": aims[1:],
-            f"--objective {ObjectiveName.ephemeral}": ObjectiveName.ephemeral in aims,
-        }
-        for option, given in not_for_checks.items():
-            if given:
-                raise InputError(f"{option} is not for a table of checks: leave it out")
+        unused = {"--budget": budget, "--plot": shown.plot, "--calibration": shown.calibration}
+        counted.require_fit_for_checks(aims, unused)
         return _replay_checks(trace, policies, objective_of(aims[0].value), as_json)
-    history = read_history(
-        trace,
-        objectives=[aim.value for aim in aims],
-        half_life=None if half_life is None else half_life * HOUR,
-        weighted=weighted,
-        ignore_reverts=reverts is RevertsName.ignored,
-        last_changed=last_changed,
-    )
-    if calibration:
+    history = counted.read(trace, aims, half_life)
+    if shown.calibration:
         require_predictions(history, policies)
     with progress_line() as report:
         asked: dict[str, Any] = {
@@ -183,15 +240,14 @@ def replay(
             "report": report,
         }
         results = replay_policies(history, policies, **asked)
-        calibrations = calibrate_policies(history, policies, **asked) if calibration else []
+        calibrations = calibrate_policies(history, policies, **asked) if shown.calibration else []
     name = "101 bundled pages" if trace is None else trace.name
     title = f"{name}, {', '.join(map(str, budgets))}"
-    if plot is not None:
-        draw_trade_off(plot, title, results)
-    if reliability is not None:
-        draw_calibration(reliability, title, calibrations)
+    shown.draw(title, results, calibrations)
     if as_json:
-        print_json({"results": results} | ({"calibration": calibrations} if calibration else {}))
+        print_json(
+            {"results": results} | ({"calibration": calibrations} if shown.calibration else {})
+        )
     else:
         print_replay(results)
         print_calibration(calibrations)

@@ -4,26 +4,22 @@ import gc
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from pollwise.cli.answers import notify, print_json, reading_what_was_learned
 from pollwise.cli.configuring import Configured, configured
 from pollwise.cli.notices import targets_told
+from pollwise.cli.option_groups import with_groups
 from pollwise.cli.options import (
     DB,
     AllowPrivateOption,
     CheckedCookieFileOption,
     CheckedHeaderFileOption,
-    CookieFileOption,
-    CrawlDelayOption,
     Db,
-    GroupsOption,
+    FetchingOptions,
     HalfLifeOption,
-    HeaderFileOption,
-    HeadersOption,
-    HostLimitsOption,
     Json,
     KeepOption,
     LogName,
@@ -33,14 +29,10 @@ from pollwise.cli.options import (
     ObjectiveName,
     OptionalDb,
     Place,
-    PolitenessOption,
-    ProxyOption,
     RenderOption,
     SharesOption,
     TimeoutOption,
-    UserAgentOption,
     a_number,
-    fetching_told,
     listed,
     objective_told,
     place_option,
@@ -64,6 +56,126 @@ _NOT_HAD = 4
 page could be had."""
 
 
+class WatchOptions(NamedTuple):
+    """What can be said of a watch, in this run and those after it; None: as before.
+
+    All are settings, but for `db`, where the watch is kept, and `render`, which is of the pages
+    that are named.
+    """
+
+    budget: Annotated[
+        str | None,
+        typer.Option(help="Polls a time, such as 500/hour or 4/day/page. Default: 60/hour."),
+    ] = None
+    shares: SharesOption = None
+    objective: Annotated[
+        ObjectiveName | None, typer.Option(help="What a poll is worth. Default: freshness.")
+    ] = None
+    half_life: HalfLifeOption = None
+    revert_worth: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            callback=a_number("from 0 to 1"),
+            help="What a change back to a version seen before counts for. Default: 1.",
+        ),
+    ] = None
+    db: OptionalDb = None
+    not_modified_cost: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            callback=a_number("from 0 to 1"),
+            help="What a poll costs that is answered 304. Default: 1.",
+        ),
+    ] = None
+    keep: KeepOption = None
+    notify_targets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--notify",
+            metavar="TARGET",
+            help="Who is told of changes: https://..., smtp://..., exec:COMMAND, atom:FILE, or"
+            " env:NAME of a variable that holds such a target; give several. '': nobody. As a"
+            " rule one notice in two minutes at most, with all changes since the last.",
+        ),
+    ] = None
+    allow_private: AllowPrivateOption = None
+    first_copies: Annotated[
+        str | None,
+        typer.Option(
+            help="Polls a time of pages never polled, beside the budget. If the budget is more,"
+            " that holds. Default: 1/second."
+        ),
+    ] = None
+    at_least: Annotated[
+        str | None,
+        typer.Option(help="Polls of each page, such as 1/week, or none. Default: none."),
+    ] = None
+    at_most: Annotated[
+        str | None,
+        typer.Option(help="Polls of each page, such as 1/minute, or none. Default: none."),
+    ] = None
+    quiet: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HH:MM-HH:MM",
+            help="Times of the day (local) in which nothing is polled; give several. '': none.",
+        ),
+    ] = None
+    render: RenderOption = None
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel="Signals",
+            metavar="HOST:PORT",
+            help="Where others may say that pages have changed, while the watch runs. '': nowhere.",
+        ),
+    ] = None
+    listen_token: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel="Signals",
+            metavar="PLACE",
+            help="Where the token is that programs of yours send: env:NAME or file:PATH. '': they"
+            " cannot signal anything.",
+        ),
+    ] = None
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel="Signals",
+            metavar="URL",
+            help="By which hubs reach the listener: feeds that name a hub are subscribed to"
+            " (WebSub). '': none are.",
+        ),
+    ] = None
+
+    def told(self) -> dict[str, Any]:
+        """The settings that these are, by the names of the fields of `WatchSettings`."""
+        token = self.listen_token
+        return {
+            "budget": self.budget,
+            "shares": listed(self.shares),
+            **objective_told(self.objective, self.half_life),
+            "revert_worth": self.revert_worth,
+            "not_modified_cost": self.not_modified_cost,
+            "keep": self.keep,
+            "notify": targets_told(self.notify_targets),
+            "allow_private": self.allow_private,
+            "first_copies": self.first_copies,
+            "at_least": self.at_least,
+            "at_most": self.at_most,
+            "quiet": listed(self.quiet),
+            "listen": self.listen,
+            "listen_token": None if token is None else token_place_told(token),
+            "public_url": self.public_url,
+        }
+
+
+@with_groups
 def watch(
     urls: Annotated[list[str] | None, typer.Argument(help="Pages to watch.")] = None,
     file: Annotated[
@@ -80,95 +192,8 @@ def watch(
             help="A configuration (pollwise.toml). What is given here comes before what it says.",
         ),
     ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(help="Polls a time, such as 500/hour or 4/day/page. Default: 60/hour."),
-    ] = None,
-    shares: SharesOption = None,
-    objective: Annotated[
-        ObjectiveName | None, typer.Option(help="What a poll is worth. Default: freshness.")
-    ] = None,
-    half_life: HalfLifeOption = None,
-    revert_worth: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            callback=a_number("from 0 to 1"),
-            help="What a change back to a version seen before counts for. Default: 1.",
-        ),
-    ] = None,
-    db: OptionalDb = None,
-    not_modified_cost: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            callback=a_number("from 0 to 1"),
-            help="What a poll costs that is answered 304. Default: 1.",
-        ),
-    ] = None,
-    keep: KeepOption = None,
-    notify_targets: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--notify",
-            metavar="TARGET",
-            help="Who is told of changes: https://..., smtp://..., exec:COMMAND, atom:FILE, or"
-            " env:NAME of a variable that holds such a target; give several. '': nobody. As a"
-            " rule one notice in two minutes at most, with all changes since the last.",
-        ),
-    ] = None,
-    allow_private: AllowPrivateOption = None,
-    first_copies: Annotated[
-        str | None,
-        typer.Option(
-            help="Polls a time of pages never polled, beside the budget. If the budget is more,"
-            " that holds. Default: 1/second."
-        ),
-    ] = None,
-    at_least: Annotated[
-        str | None,
-        typer.Option(help="Polls of each page, such as 1/week, or none. Default: none."),
-    ] = None,
-    at_most: Annotated[
-        str | None,
-        typer.Option(help="Polls of each page, such as 1/minute, or none. Default: none."),
-    ] = None,
-    quiet: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="HH:MM-HH:MM",
-            help="Times of the day (local) in which nothing is polled; give several. '': none.",
-        ),
-    ] = None,
-    render: RenderOption = None,
-    listen: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel="Signals",
-            metavar="HOST:PORT",
-            help="Where others may say that pages have changed, while the watch runs. '': nowhere.",
-        ),
-    ] = None,
-    listen_token: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel="Signals",
-            metavar="PLACE",
-            help="Where the token is that programs of yours send: env:NAME or file:PATH. '': they"
-            " cannot signal anything.",
-        ),
-    ] = None,
-    public_url: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel="Signals",
-            metavar="URL",
-            help="By which hubs reach the listener: feeds that name a hub are subscribed to"
-            " (WebSub). '': none are.",
-        ),
-    ] = None,
+    *,
+    wanted: WatchOptions,
     once: Annotated[
         bool,
         typer.Option(
@@ -180,18 +205,7 @@ def watch(
     verbose: Annotated[bool, typer.Option("--verbose", help="Tell of every poll.")] = False,
     log: LogOption = LogName.text,
     log_json: Annotated[bool, typer.Option("--log-json", help="As --log json.")] = False,
-    crawl_delay: CrawlDelayOption = None,
-    user_agent: UserAgentOption = None,
-    headers: HeadersOption = None,
-    header_file: HeaderFileOption = None,
-    cookie_file: CookieFileOption = None,
-    netrc: NetrcOption = None,
-    proxy: ProxyOption = None,
-    timeout: TimeoutOption = None,
-    max_size: MaxSizeOption = None,
-    politeness: PolitenessOption = None,
-    groups: GroupsOption = None,
-    host_limits: HostLimitsOption = None,
+    fetching: FetchingOptions,
 ) -> None:
     """Watch pages until stopped (Ctrl-C); those in the database from earlier runs as well.
 
@@ -206,39 +220,9 @@ def watch(
     from pollwise.live.watching import named_pages
 
     telling = telling_of(LogName.json if log_json else log, verbose=verbose)
-    told = {
-        "budget": budget,
-        "shares": listed(shares),
-        **objective_told(objective, half_life),
-        "revert_worth": revert_worth,
-        "not_modified_cost": not_modified_cost,
-        "keep": keep,
-        "notify": targets_told(notify_targets),
-        "allow_private": allow_private,
-        "first_copies": first_copies,
-        "at_least": at_least,
-        "at_most": at_most,
-        "quiet": listed(quiet),
-        "listen": listen,
-        "listen_token": None if listen_token is None else token_place_told(listen_token),
-        "public_url": public_url,
-        **fetching_told(
-            crawl_delay=crawl_delay,
-            user_agent=user_agent,
-            headers=headers,
-            header_file=header_file,
-            cookie_file=cookie_file,
-            netrc=netrc,
-            proxy=proxy,
-            timeout=timeout,
-            max_size=max_size,
-            politeness=politeness,
-            groups=groups,
-            host_limits=host_limits,
-        ),
-    }
-    terms = configured(config, file, db, told)
-    pages = named_pages(urls or [], render=render)
+    told = {**wanted.told(), **fetching.told()}
+    terms = configured(config, file, wanted.db, told)
+    pages = named_pages(urls or [], render=wanted.render)
     with (
         stderr_beside(telling.say),
         watched_shard(
@@ -416,6 +400,13 @@ def check(
     from pollwise.insight.shards import store_of
     from pollwise.live.checking import check_page
 
+    fetching = FetchingOptions(
+        header_file=header_file,
+        cookie_file=cookie_file,
+        netrc=netrc,
+        timeout=timeout,
+        max_size=max_size,
+    )
     answer = check_page(
         url,
         None if db is None else store_of(db, url),
@@ -423,13 +414,7 @@ def check(
         ignore=ignore or (),
         render=render,
         allow_private=bool(allow_private),
-        fetch_settings=fetching_told(
-            header_file=header_file,
-            cookie_file=cookie_file,
-            netrc=netrc,
-            timeout=timeout,
-            max_size=max_size,
-        ),
+        fetch_settings=fetching.told(),
         say=notify,
     )
     if as_json:

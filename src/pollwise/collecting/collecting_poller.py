@@ -21,7 +21,7 @@ from pollwise.collecting.response_processor import (
     ResponseProcessor,
 )
 from pollwise.errors import PostponedError
-from pollwise.store.records import PollResult
+from pollwise.store.records import Discovery, PollResult
 from pollwise.types import Outcome, Page, PageMemory, Version
 from pollwise.web.fetcher import FetchResult, Now, follow_none
 from pollwise.web.poller import LONGEST_POLL, PollReport, WebPoller
@@ -40,6 +40,8 @@ _MOST_PASSED_OVER = 200
 more are looked at: an index may name 50,000, which are compared with robots.txt one by one."""
 _MOST_ENTRIES = 10_000
 """Pages taken from the sitemaps of one origin at a time; a site may list millions."""
+_NAMED_AT_ONCE = 100
+"""Pages of sitemaps that are taken in before the loop may go on with other things: 5 ms."""
 _LEAST_PATIENCE, _PATIENCE = 1.0, 4.0
 """In seconds, and in mean times of a poll: what takes longer counts no more as under way, so that
 hosts that do not answer never hold up those that do."""
@@ -79,6 +81,8 @@ class CollectingPoller:
         self._ended: list[tuple[float, float]] = []
         # When the polls that are being fetched were begun, by page, the earliest first.
         self._begun: dict[int, float] = {}
+        # Held for one report, with all that its poll found: the ids of new pages have no gaps.
+        self._taking_in = asyncio.Lock()
 
     def staff(self) -> int:
         """How many polls may be under way now; ask when the scheduler learns which have ended."""
@@ -133,7 +137,14 @@ class CollectingPoller:
         if isinstance(digest, ProcessingFailed):
             report = _failed(report, memory, str(digest))
             digest = None
-        return self._collection.take_in(page, report, digest, visit.entries)
+        found_at = report.result.observation.polled_at
+        async with self._taking_in:
+            named: list[Discovery] = []
+            for begin in range(0, len(visit.entries), _NAMED_AT_ONCE):
+                some = visit.entries[begin : begin + _NAMED_AT_ONCE]
+                named += self._collection.name(some, found_at)
+                await asyncio.sleep(0)
+            return self._collection.take_in(page, report, digest, named)
 
     async def _digest(
         self, page: Page, content: Version, robots_tag: str | None
@@ -193,16 +204,20 @@ class CollectingPoller:
             if result.status in (429, 503):
                 return result
             try:
-                entries = await asyncio.to_thread(parse_sitemap, result.body)
+                sitemaps, entries = await asyncio.to_thread(_read_sitemap, result.body, origin)
             finally:
                 result.release()
-            for entry in entries:
-                if entry.is_index:
-                    waiting.append(entry.url)
-                elif scope_of(entry.url) == scope_of(origin):
-                    visit.entries.append(entry)
+            waiting += sitemaps
+            visit.entries += entries
         del visit.entries[_MOST_ENTRIES:]
         return None
+
+
+def _read_sitemap(body: bytes, origin: str) -> tuple[list[str], list[SitemapEntry]]:
+    """The sitemaps that a sitemap names, and the entries of the host of its origin."""
+    entries, scope = parse_sitemap(body), scope_of(origin)
+    pages = [one for one in entries if not one.is_index and scope_of(one.url) == scope]
+    return [one.url for one in entries if one.is_index], pages
 
 
 def _failed(report: PollReport, memory: PageMemory, error: str) -> PollReport:

@@ -137,23 +137,31 @@ class DocumentCollection:
             and not self._may_be_original(document.original)
         )
 
+    def name(self, entries: Sequence[SitemapEntry], now: float) -> list[Discovery]:
+        """The new pages among those that a sitemap names, found at a time (UTC seconds).
+
+        They belong to the next report that is taken in.
+        """
+        found: list[Discovery] = []
+        for entry in entries:
+            self._discover(entry.url, 1, now, found)
+        return found
+
     def take_in(
         self,
         page: Page,
         report: PollReport,
         digest: Digest | None,
-        sitemaps: Sequence[SitemapEntry] = (),
+        named: Sequence[Discovery] = (),
     ) -> PollReport:
         """The report with all that it means for the collection.
 
-        `digest` is that of the new content, if there is any; `sitemaps` are pages that its host
-        named in this poll.
+        `digest` is that of the new content, if there is any; `named` are the pages that the
+        sitemaps of its host named in this poll.
         """
         result = report.result
         now, depth = result.observation.polled_at, self._depths.get(page.id, 0)
-        found: list[Discovery] = []
-        for entry in sitemaps:
-            self._discover(entry.url, 1, now, found)
+        found = [*named]
         collected, links, relevance = None, None, None
         if result.observation.outcome is Outcome.GONE:
             self._duplicates.discard(page.id)

@@ -3,7 +3,8 @@
 O'Meara and Patel, "A topic-specific Web robot model based on restless bandits" (IEEE Internet
 Computing 5(2), 2001), figure 2. The loop that fetches never waits for a parser: responses wait in
 one queue, first come, first served, for worker processes that take one at a time. A worker that
-takes too long or dies is replaced, and the result of its response says so.
+takes too long or dies is replaced, and the result of its response says so. If it died before it
+took the response, which then is not to blame, the next worker gets that.
 
 What the fetcher controller needs to know is measured here, without decisions.
 """
@@ -180,6 +181,8 @@ class ResponseProcessor(Generic[T]):
 
     async def _tend(self, ready: asyncio.Future[None]) -> None:
         """Keep one worker at work, and start another when it has ended."""
+        # The response that the worker before had not taken when it ended.
+        left: _Waiting[T] | None = None
         while True:
             try:
                 worker = await _started()
@@ -188,7 +191,7 @@ class ResponseProcessor(Generic[T]):
                     await worker.load(self._setup)
                     if not ready.done():
                         ready.set_result(None)
-                    await self._feed(worker)
+                    left = await self._feed(worker, left)
                 finally:
                     await worker.end()
                     self._running.discard(worker)
@@ -196,18 +199,31 @@ class ResponseProcessor(Generic[T]):
                 if not ready.done():
                     ready.set_exception(error)
                     return
-                waiting = await self._next()
+                waiting = await self._next() if left is None else left
+                left = None
                 self._finish(waiting, ProcessingFailed(f"no worker could be started: {error}"))
+            except asyncio.CancelledError:
+                if left is not None:
+                    left.settle(_STOPPED)
+                raise
 
-    async def _feed(self, worker: "_Worker") -> None:
-        """Give the worker one response after another until it must be replaced."""
+    async def _feed(self, worker: "_Worker", left: "_Waiting[T] | None") -> "_Waiting[T] | None":
+        """Give the worker one response after another until it must be replaced; first that `left`.
+
+        Gives the response that it had not taken when it ended, for the next worker. None: it had,
+        or it was the second that ended so, which may be no chance.
+        """
         while True:
-            waiting = await self._next()
+            waiting = await self._next() if left is None else left
+            is_first = waiting is not left
+            left = None
             try:
                 result = await self._worked_on(worker, waiting.response)
             except _WorkerLostError as error:
+                if is_first and not error.had_begun:
+                    return waiting
                 self._finish(waiting, ProcessingFailed(str(error)))
-                return
+                return None
             except asyncio.CancelledError:
                 waiting.settle(_STOPPED)
                 raise
@@ -219,7 +235,8 @@ class ResponseProcessor(Generic[T]):
             async with asyncio.timeout(self._setup.time_limit):
                 succeeded, value = await worker.ask(pickle.dumps(response))
         except TimeoutError as error:
-            raise _WorkerLostError(f"took longer than {self._setup.time_limit:g} s") from error
+            why = f"took longer than {self._setup.time_limit:g} s"
+            raise _WorkerLostError(why, had_begun=True) from error
         took = self._clock() - began
         before = took if self._processing_time is None else self._processing_time
         self._processing_time = before + _NEWEST_WEIGHT * (took - before)
@@ -282,11 +299,18 @@ class _Level:
 
 
 class _WorkerLostError(Exception):
-    """A worker is stuck or has ended; why, in one line."""
+    """A worker is stuck or has ended; why, in one line.
+
+    `had_begun`: it had taken what it was asked for.
+    """
+
+    def __init__(self, why: str, *, had_begun: bool) -> None:
+        super().__init__(why)
+        self.had_begun = had_begun
 
 
 class _Worker:
-    """A process that answers each frame with one frame."""
+    """A process that answers each frame, see `pollwise.collecting.response_worker`."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -309,13 +333,17 @@ class _Worker:
         requests, answers = self._process.stdin, self._process.stdout
         assert requests is not None
         assert answers is not None
+        had_begun = False
         try:
             requests.write(framed(content))
             await requests.drain()
+            await answers.readexactly(LENGTH_BYTES)  # an empty frame: it was read
+            had_begun = True
             length = int.from_bytes(await answers.readexactly(LENGTH_BYTES), "little")
             answer: tuple[bool, Any] = pickle.loads(await answers.readexactly(length))
         except (asyncio.IncompleteReadError, ConnectionError) as error:
-            raise _WorkerLostError(f"its worker process ended ({await self._fate()})") from error
+            why = f"its worker process ended ({await self._fate()})"
+            raise _WorkerLostError(why, had_begun=had_begun) from error
         return answer
 
     async def end(self) -> int:

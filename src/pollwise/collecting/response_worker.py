@@ -1,10 +1,10 @@
 """The process in which responses are worked on; `ResponseProcessor` starts it and talks to it.
 
-Standard input brings frames, each answered by one on standard output: 8 bytes of length, then a
-pickle. The first is a `Setup`, every other one a request for its `work`. The answer is `(True,
-result)` or `(False, reason)`, the reason in one line. The process ends when standard input does,
-that is, with the process that started it; if it is stuck, its own alarm ends it after twice the
-time limit.
+Standard input brings frames: 8 bytes of length, then a pickle. The first is a `Setup`, every other
+one a request for its `work`. Standard output has two frames for each: an empty one when it was
+read, and the answer, `(True, result)` or `(False, reason)`, the reason in one line. The process
+ends when standard input does, that is, with the process that started it; if it is stuck, its own
+alarm ends it after twice the time limit.
 """
 
 import os
@@ -56,14 +56,14 @@ def main() -> None:
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)  # so that the work cannot read frames
     os.dup2(2, 1)  # or print between them
-    setup: Setup = pickle.loads(_read(incoming))
+    setup: Setup = pickle.loads(_read(incoming, outgoing))
     most = resource.getrlimit(resource.RLIMIT_AS)[1]
     limit = setup.memory_limit if most == resource.RLIM_INFINITY else min(setup.memory_limit, most)
     resource.setrlimit(resource.RLIMIT_AS, (limit, most))
     work: list[Callable[[Any], Any]] = []
     _write(outgoing, _answer(work.append, setup.work))
     while True:
-        request = _read(incoming)
+        request = _read(incoming, outgoing)
         signal.setitimer(signal.ITIMER_REAL, 2 * setup.time_limit)
         _write(outgoing, _answer(work[0], request))
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -77,11 +77,14 @@ def _answer(work: Callable[[Any], Any], request: bytes) -> bytes:
     return pickle.dumps((False, reason))
 
 
-def _read(incoming: BinaryIO) -> bytes:
+def _read(incoming: BinaryIO, outgoing: BinaryIO) -> bytes:
+    """The next frame, which is then said to be read."""
     head = incoming.read(LENGTH_BYTES)
     if len(head) < LENGTH_BYTES:
         sys.exit()
-    return incoming.read(int.from_bytes(head, "little"))
+    content = incoming.read(int.from_bytes(head, "little"))
+    _write(outgoing, b"")
+    return content
 
 
 def _write(outgoing: BinaryIO, content: bytes) -> None:

@@ -17,7 +17,7 @@ from pollwise.console.streams import drop_stdout, stdout
 from pollwise.console.tables import moment
 from pollwise.errors import InputError, StoreError
 from pollwise.insight.difference import Difference, Differs, lines_of, read_difference
-from pollwise.store.place import Place
+from pollwise.store import Place, Store
 from pollwise.texts import printable
 from pollwise.units import MINUTE
 
@@ -115,6 +115,7 @@ class ChangeLines:
         self._left_out = 0
         self._closing = threading.Event()
         self._ready = readiness(self._stream)
+        self._reader: Store | None = None
         self._thread = threading.Thread(target=self._go_on, daemon=True, name="changes")
         self._thread.start()
 
@@ -149,6 +150,8 @@ class ChangeLines:
         except OSError as error:
             drop_stdout()
             self._say(f"changes are shown no more, stdout cannot be written: {error.strerror}")
+        finally:
+            self._drop_reader()
 
     def _lines(self, change: Change) -> str:
         is_compared = change.of_content and self._waiting.qsize() < _MOST_COMPARED
@@ -159,9 +162,17 @@ class ChangeLines:
 
     def _difference(self, change: Change) -> Difference:
         try:
-            return read_difference(self._db, change.page_id, change.url, change.polled_at)
+            if self._reader is None:
+                self._reader = Store.open_readonly(self._db)
+            return read_difference(self._reader, change.page_id, change.url, change.polled_at)
         except (StoreError, InputError):  # the run itself tells of a database that fails
+            self._drop_reader()
             return Difference()
+
+    def _drop_reader(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
 
     def _write(self, text: str) -> bool:
         """Write a text piece by piece; whether anybody reads, at the end."""

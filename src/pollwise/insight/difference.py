@@ -11,7 +11,6 @@ from pollwise.insight.words import count
 from pollwise.sources.reading import read, read_plainly, takes_long
 from pollwise.sources.recognition import recognised
 from pollwise.sources.view import WHOLE, Kind, Parts, UnreadableError, View
-from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
 from pollwise.store.records import FoundItem, PageRecord, StoredVersion
 from pollwise.texts import printable
@@ -97,13 +96,13 @@ class VersionText:
     blocks: tuple[str, ...]
 
 
-def read_difference(db: Place, page_id: int, url: str, seen_at: float) -> Difference:
+def read_difference(store: StoreReader, page_id: int, url: str, seen_at: float) -> Difference:
     """What came with a change that was found just now, at `seen_at` (UTC seconds).
 
     See `difference_at`; of a feed only its new items. The title is what people know the page by.
     `StoreError` if the database cannot be read.
     """
-    with Store.open_readonly(db) as store, store.snapshot():
+    with store.snapshot():
         lately = max(store.latest_change() - _LATELY, 0)
         record = store.find_page(url)
         name = "" if record is None else record.page.name

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -275,6 +276,16 @@ def _record(store: StoreReader, db: Place, address: str) -> PageRecord:
     return record
 
 
+def _dates(recent: Sequence[Observation]) -> int:
+    """How many of these polls, newest first, told the time of a change that they do not belie."""
+    told = 0
+    for one, before in zip_longest(recent, recent[1:]):
+        if one.last_changed_at is not None:
+            is_unchanged = before is not None and one.outcome is Outcome.UNCHANGED
+            told += not (is_unchanged and one.last_changed_at > before.polled_at)
+    return told
+
+
 def _sources(
     known: "Knowledge", page_id: int, own: Evidence, recent: Sequence[Observation]
 ) -> RateSources:
@@ -287,7 +298,7 @@ def _sources(
     return RateSources(
         polls=own.polls,
         polls_needed=own.needed,
-        dates=sum(one.last_changed_at is not None for one in recent),
+        dates=_dates(recent),
         prior_changes_per_day=_median(rates, prior) * DAY if is_known else None,
         own_share=min(max(1.0 - after / before, 0.0), 1.0) if before > 0 else 0.0,
     )

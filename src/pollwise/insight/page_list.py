@@ -9,7 +9,7 @@ from pollwise.errors import InputError
 from pollwise.insight.shards import stores_of
 from pollwise.store import Place, Store
 from pollwise.store.place import command
-from pollwise.store.records import PageRecord
+from pollwise.store.records import PageOutline, PageRecord
 from pollwise.types import Outcome
 from pollwise.units import DAY
 
@@ -102,24 +102,23 @@ def read_page_list(
 ) -> PageList:
     """The pages with this tag and this text in URL, name, title or state (None: any), sorted.
 
-    Lower and upper case are the same. At most `limit` of them; None: all. Where neither tag nor
-    text is asked for, no others are read.
+    Lower and upper case are the same. At most `limit` of them; None: all. Of the others no more is
+    read than what tells whether they fit.
     """
     records: list[PageRecord] = []
-    pages = 0
-    is_first_alone = limit is not None and tag is None and text is None
+    pages = found = 0
     for place in stores_of(db):
         with Store.open_readonly(place) as store, store.snapshot():
-            if limit is not None and is_first_alone:
-                records += store.first_pages(order.value, limit)
-                pages += store.totals().pages
-            else:
-                records += (read := store.pages())
-                pages += len(read)
-    fitting = [page for page in map(listed_page, records) if _fits(page, tag, text)]
-    fitting.sort(key=lambda page: (_KEYS[order](page), page.url))
-    found = pages if is_first_alone else len(fitting)
-    return PageList(str(db), pages, found, tuple(fitting[:limit]))
+            count = store.totals().pages
+            pages += count
+            fitting = None
+            if tag is not None or text is not None:
+                fitting = [one.id for one in store.each_outline() if _fits(one, tag, text)]
+                count = len(fitting)
+            found += count
+            records += store.first_pages(order.value, min(limit or count, count), fitting)
+    listed = sorted(map(listed_page, records), key=lambda page: (_KEYS[order](page), page.url))
+    return PageList(str(db), pages, found, tuple(listed[:limit]))
 
 
 def tagged(db: Place, tag: str) -> list[str]:
@@ -127,7 +126,7 @@ def tagged(db: Place, tag: str) -> list[str]:
     urls: list[str] = []
     for place in stores_of(db):
         with Store.open_readonly(place) as store:
-            urls += [record.page.url for record in store.pages() if tag in record.page.tags]
+            urls += [page.url for page in store.each_outline() if tag in page.tags]
     if not urls:
         raise InputError(
             f"no page of {db} has the tag {tag}: `{command(db, 'list')}` shows the tags"
@@ -135,10 +134,13 @@ def tagged(db: Place, tag: str) -> list[str]:
     return urls
 
 
-def _fits(page: ListedPage, tag: str | None, text: str | None) -> bool:
+def _fits(page: PageOutline, tag: str | None, text: str | None) -> bool:
     if tag is not None and tag not in page.tags:
         return False
-    return text is None or text.lower() in searched(page.url, page.name, page.title, page.state)
+    if text is None:
+        return True
+    state = _state(page.paused, page.outcome, page.seen_at)
+    return text.lower() in searched(page.url, page.name, page.title, state)
 
 
 def searched(url: str, name: str, title: str | None, state: PageState) -> str:
@@ -171,10 +173,14 @@ def listed_page(record: PageRecord) -> ListedPage:
 
 def page_state(record: PageRecord) -> PageState:
     """How a page stands after its latest poll."""
-    if record.page.paused:
+    return _state(record.page.paused, record.outcome, record.page.seen_at)
+
+
+def _state(paused: bool, outcome: Outcome | None, seen_at: float | None) -> PageState:
+    if paused:
         return PageState.paused
-    if record.outcome is Outcome.GONE:
+    if outcome is Outcome.GONE:
         return PageState.gone
-    if record.outcome is Outcome.FAILED:
+    if outcome is Outcome.FAILED:
         return PageState.failing
-    return PageState.new if record.page.seen_at is None else PageState.watched
+    return PageState.new if seen_at is None else PageState.watched

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Seque
 from dataclasses import replace
 from typing import Any
 
-from pollwise.events import Event, HostFreed, PolicyReady, Staffed, Tick
+from pollwise.events import Added, Event, HostFreed, PolicyReady, Staffed, Tick
 from pollwise.live.clock import Clock
 from pollwise.live.incoming import Incoming
 from pollwise.live.progress import Progress, Watched, heeded, progress_of, remask
@@ -109,6 +109,8 @@ async def run(
             for event in turn.events if events or turn.events else (Tick(clock()),):
                 events.append(event)
                 wake_at = under_way.obey(scheduler.handle(event))
+                if isinstance(event, Added):  # others follow: see `_told`
+                    await asyncio.sleep(0)
             is_spent = scheduler.budget_free_at > clock()
             await record(told(turn, events))
             # The loop holds no content while it waits: it may be all that there is room for.

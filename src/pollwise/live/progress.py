@@ -22,6 +22,10 @@ from pollwise.web.poller import PollReport
 __all__ = ["Progress", "Watched", "heeded", "progress_of", "remask"]
 
 _NOTHING = PageMemory()  # one for the million pages of a fringe
+_MANY = 500
+"""Discovered pages, more than which come in several events of `_ADDED_AT_ONCE` each: the scheduler
+takes in ten a millisecond, and lets the loop go after each event."""
+_ADDED_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,24 +123,33 @@ def progress_of(
 
 
 def _told(reports: Sequence[PollReport], now: float) -> tuple[Event, ...]:
-    """The events of some reports; what hosts ask for comes first, to hold for the next poll."""
+    """The events of some reports; what hosts ask for comes first, to hold for the next poll.
+
+    So do, of many pages that were discovered, all but the last ones.
+    """
     if not reports:
         return ()
     notices = [replace(notice, now=now) for report in reports for notice in report.notices]
     polled = Polled(now, tuple(report.result.observation for report in reports))
-    discovered = tuple(_discovered(reports, now))
+    added = _added(reports, now)
+    discovered = (*added[-1:], *_learned(reports, now))
     # A page just discovered may be worth more than the one that its host would be polled for next.
-    return (*notices, Together(now, (polled, *discovered)) if discovered else polled)
+    last = Together(now, (polled, *discovered)) if discovered else polled
+    return (*notices, *added[:-1], last)
 
 
-def _discovered(reports: Sequence[PollReport], now: float) -> Iterator[Event]:
-    """The pages that polls discovered, the topic, the links that may lead to them, and new scores.
-
-    Pages are in the order of their ids, in which they were found; the reports are not.
-    """
+def _added(reports: Sequence[PollReport], now: float) -> list[Added]:
+    """The pages that polls discovered, in the order of their ids, in which they were found."""
     found = [new.page for _, discoveries in _discoveries(reports) for new in discoveries.new_pages]
-    if found:
-        yield Added(now, tuple(sorted(found, key=lambda page: page.id)))
+    found.sort(key=lambda page: page.id)  # the reports are in another order
+    at_once = _MANY if len(found) <= _MANY else _ADDED_AT_ONCE
+    return [
+        Added(now, tuple(found[begin : begin + at_once])) for begin in range(0, len(found), at_once)
+    ]
+
+
+def _learned(reports: Sequence[PollReport], now: float) -> Iterator[Event]:
+    """The topic, the links that may lead to discovered pages, and new scores."""
     for _, discoveries in _discoveries(reports):
         if discoveries.aimed:
             yield Aimed(now, discoveries.aimed)

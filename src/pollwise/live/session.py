@@ -11,13 +11,14 @@ import os
 import signal
 import sys
 from collections.abc import (
+    AsyncIterator,
     Callable,
     Collection,
     Coroutine,
     Mapping,
     Sequence,
 )
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -215,24 +216,23 @@ class Session:
             meter.note(progress)
             on_progress(progress, watched)
 
-        async with AsyncExitStack() as stack:
-            journal = Journal(
-                self.store,
-                self.scheduler,
-                # What a collection begins with is in the store already, and the events of one that
-                # leaves pages out cannot be re-run.
-                None if collected or left_out else initial,
-                settings=self.settings.recorded(),
-                clock=self.clock,
-                stop=stop,
-                incoming=incoming,
-                on_progress=shown,
-                say=self.say,
-                states=states,
-                begun_at=self._begun_at,
-            )
-            del initial  # it is as large as what the run itself holds
-            await stack.enter_async_context(journal)
+        journal = Journal(
+            self.store,
+            self.scheduler,
+            # What a collection begins with is in the store already, and the events of one that
+            # leaves pages out cannot be re-run.
+            None if collected or left_out else initial,
+            settings=self.settings.recorded(),
+            clock=self.clock,
+            stop=stop,
+            incoming=incoming,
+            on_progress=shown,
+            say=self.say,
+            states=states,
+            begun_at=self._begun_at,
+        )
+        del initial  # it is as large as what the run itself holds
+        async with journal:
             meter = RunMeter(
                 self.scheduler,
                 self.clock,
@@ -241,6 +241,33 @@ class Session:
                 commit_seconds=lambda: journal.commit_seconds,
                 is_quiet=lambda: staff is not None and staff() == 0,
             )
+            async with self._besides(journal, meter, beside, told_figures) as policy_ready:
+                await run(
+                    self.scheduler,
+                    poller,
+                    watched=watched,
+                    clock=self.clock,
+                    record=journal.record if limit is None else limit.recording(journal.record),
+                    stop=stop,
+                    staff=staff if limit is None else limit.staff(staff),
+                    is_over=None if limit is None else limit.is_over,
+                    policy_ready=policy_ready,
+                    incoming=incoming,
+                )
+
+    @asynccontextmanager
+    async def _besides(
+        self,
+        journal: Journal,
+        meter: RunMeter,
+        beside: Sequence[Besides],
+        told_figures: Sequence[BesideRun],
+    ) -> AsyncIterator[asyncio.Future[None] | None]:
+        """All that goes on beside the polls, but for the journal.
+
+        Gives what is done when the policy is ready; None: it is.
+        """
+        async with AsyncExitStack() as stack:
             for context in beside:
                 await stack.enter_async_context(context(journal))
             if told_figures:
@@ -250,23 +277,11 @@ class Session:
             policy_ready = None
             if self._awaited is not None:
                 policy_ready = await stack.enter_async_context(
-                    preparing(self._awaited, self.settings, len(watched), self.say)
+                    preparing(self._awaited, self.settings, len(self.watched), self.say)
                 )
-
             service_manager().ready()
             await stack.enter_async_context(service_manager().beside(meter.in_words))
-            await run(
-                self.scheduler,
-                poller,
-                watched=watched,
-                clock=self.clock,
-                record=journal.record if limit is None else limit.recording(journal.record),
-                stop=stop,
-                staff=staff if limit is None else limit.staff(staff),
-                is_over=None if limit is None else limit.is_over,
-                policy_ready=policy_ready,
-                incoming=incoming,
-            )
+            yield policy_ready
 
     def _begun(self, first: Sequence[int]) -> InitialState:
         """What the run begins with: the scheduler is in that state."""

@@ -8,7 +8,7 @@ import numpy as np
 from numba.extending import typeof_impl
 from numpy.typing import NDArray
 
-from pollwise.checks import require
+from pollwise.checks import require_weight
 from pollwise.errors import InputError, StateError
 from pollwise.kernel_cache import kernel
 from pollwise.policies.base import StateDict
@@ -109,8 +109,7 @@ def new_ids(new: Sequence[Page], pages: NDArray[Any]) -> Ints:
             " id of its own (0, 1, 2, ...)"
         )
     for page in new:
-        fits = 0 <= page.weight < math.inf
-        require(f"add: page {page.id}: weight", page.weight, fits, "finite and at least 0")
+        require_weight(f"add: page {page.id}: weight", page.weight)
     return ids
 
 

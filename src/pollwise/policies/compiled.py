@@ -21,6 +21,7 @@ from pollwise.errors import InputError
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import HELD, LEASED, enlarged, new_ids, observed, watched
 from pollwise.policies.borrowed import borrowed
+from pollwise.policies.structures.heap import heaps_for
 from pollwise.types import Observation, Page, Selection
 
 __all__ = [
@@ -179,6 +180,9 @@ class CompiledPolicy:
     _state: Any
     _by_page: tuple[str, ...] = ("pages",)
     """The arrays of `_state` that have an element for each page id (or one more, as heaps have)."""
+    _two_heaps: tuple[str, str] | None = None
+    """Two heaps of `_state` that share one array, with room for each page id; None: there are
+    none."""
 
     @property
     def state(self) -> Any:
@@ -232,3 +236,7 @@ class CompiledPolicy:
             self._state = self._state._replace(
                 **{name: enlarged(getattr(self._state, name), more) for name in self._by_page}
             )
+            if self._two_heaps is not None:
+                front, back = (getattr(self._state, name) for name in self._two_heaps)
+                grown = heaps_for(len(self._state.pages), front, back)
+                self._state = self._state._replace(**dict(zip(self._two_heaps, grown, strict=True)))

@@ -5,7 +5,7 @@ what a policy learns.
 import math
 from typing import get_args
 
-from pollwise.checks import require, require_object, require_shares, require_whole
+from pollwise.checks import require, require_object, require_shares, require_weight, require_whole
 from pollwise.errors import InputError
 from pollwise.events import (
     Added,
@@ -42,8 +42,7 @@ def check_page(event: str, page: Page) -> None:
         require_whole(event, "page id", page.id, least=0)
     fits = 0 < page.cost < math.inf
     require(f"{event}: page {page.id}: cost", page.cost, fits, "finite and above 0")
-    fits = 0 <= page.weight < math.inf
-    require(f"{event}: page {page.id}: weight", page.weight, fits, "finite and at least 0")
+    require_weight(f"{event}: page {page.id}: weight", page.weight)
     if page.seen_at is not None:
         require_seconds(f"{event}: page {page.id}: seen_at", page.seen_at)
 

@@ -4,6 +4,7 @@ CSS is matched by lexbor, which builds the tree that browsers do; its time is ke
 `pollwise.web.reading.nesting`.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ __all__ = ["head_of", "markup_parts"]
 
 _HEAD = 64 * 1024
 """Characters of a page in which its head is looked for."""
+_HEAD_ENDS = re.compile(r"</head\b|<body\b", re.IGNORECASE)
+_TITLE = re.compile(r"<title\b[^<>]*+>[^<]*+</title\b", re.IGNORECASE)
 _LONGEST_TITLE = 500
 _MOST_FEEDS = 10
 _FEEDS = frozenset(
@@ -32,7 +35,7 @@ def head_of(html: str) -> tuple[str, tuple[str, ...]]:
     >>> head_of("<title>News</title><link rel=alternate type=application/rss+xml href=/feed>")
     ('News', ('/feed',))
     """
-    tree = tree_of(html[:_HEAD].encode(errors="replace"))
+    tree = tree_of(_head(html[:_HEAD]).encode(errors="replace"))
     title = tree.css_first("title")
     feeds = (
         link.attributes.get("href") or ""
@@ -42,6 +45,18 @@ def head_of(html: str) -> tuple[str, tuple[str, ...]]:
     named = tuple(dict.fromkeys(filter(None, map(str.strip, feeds))))
     text = "" if title is None else printable(title.text())
     return text[:_LONGEST_TITLE], named[:_MOST_FEEDS]
+
+
+def _head(html: str) -> str:
+    """The part of a page that is enough to find its title and feeds: most have a head.
+
+    All of it if they may be elsewhere: what looks like the end of the head may be a comment.
+    """
+    if (end := _HEAD_ENDS.search(html)) is None:
+        return html
+    head, rest = html[: end.start()], html[end.start() :]
+    has_title = _TITLE.search(head) is not None
+    return head if has_title and "alternate" not in rest.lower() else html
 
 
 def markup_parts(

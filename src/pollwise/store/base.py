@@ -26,6 +26,7 @@ from pollwise.store.records import (
     Hit,
     Lately,
     NewPage,
+    PageOutline,
     PageRecord,
     PollResult,
     Run,
@@ -59,9 +60,18 @@ class StoreReader(Protocol):
         They are of one state; nothing may be written before the last one.
         """
 
-    def first_pages(self, by: str, limit: int) -> list[PageRecord]:
+    def each_outline(self) -> Iterator[PageOutline]:
+        """All watched pages in few words, in any order, for whom looks for some of them.
+
+        They are of one state; nothing may be written before the last one.
+        """
+
+    def first_pages(
+        self, by: str, limit: int, among: Sequence[int] | None = None
+    ) -> list[PageRecord]:
         """At most `limit` watched pages: the first by URL, or the latest or the most first.
 
+        `among`: of those with these ids only; None: of all.
         `by` is `url`, `changed`, `polled`, `added`, `changes`, `rate` (changes by the time since
         the first copy) or `weight`; of those that are alike, the first by URL. In any order.
         """

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,7 @@ __all__ = [
     "FoundItem",
     "Hit",
     "NewPage",
+    "PageOutline",
     "PageRecord",
     "PollResult",
     "Postponed",
@@ -124,6 +126,19 @@ class PageRecord:
     gone: bool = False
 
 
+class PageOutline(NamedTuple):
+    """What a watched page is called, and how it stands; see `PageRecord` and its `Page`."""
+
+    id: int
+    url: str
+    name: str
+    title: str | None
+    tags: tuple[str, ...]
+    paused: bool
+    outcome: Outcome | None
+    seen_at: float | None
+
+
 POLL_OUTCOME = np.dtype([("page", "i8"), ("time", "f8"), ("changed", "?")])
 """A poll that found its page: the page, when (UTC seconds), and whether there was a change."""
 
@@ -156,7 +171,9 @@ class PollResult:
     `error` says in words what went wrong, or why the poll was POSTPONED. `masked` are
     samples of the parts of the page that it found to be noise. `title` is that of the page,
     `source` says what it was read as (`pollwise.sources`); None: as before. `items` are the new
-    ones of a feed. `status` is the HTTP status by which the page is GONE.
+    ones of a feed. `status` is the HTTP status by which the page is GONE. `same_items`: those that
+    `memory` has are what the poll before remembered; a store that has them need not write the ten
+    thousands of a long list again.
     """
 
     observation: Observation
@@ -168,6 +185,7 @@ class PollResult:
     source: str | None = None
     items: tuple[FoundItem, ...] = ()
     status: int | None = None
+    same_items: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from typing import Protocol, TypeVar
 from pollwise.errors import InputError, PostponedError
 from pollwise.events import HostBlocked, HostFreed, HostPaced
 from pollwise.sources.reading import takes_long
-from pollwise.sources.view import NO_HUB, HubLinks, Parts, UnreadableError
+from pollwise.sources.view import NO_HUB, WHOLE, HubLinks, Parts, UnreadableError
 from pollwise.store.records import Discoveries, PollResult
 from pollwise.types import Item, Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.beside import Beside
@@ -523,14 +523,17 @@ def _last_changed_at(page: Page, result: FetchResult, now: float, outcome: Outco
     """The time of Last-Modified (RFC 9110 section 8.8.2) if it is credible.
 
     It must not be in the future. It must be earlier than Date, as pages made on demand are stamped
-    with the time of the answer. And it must fit what the poll found: a changed page changed after
-    the latest copy, an unchanged one before.
+    with the time of the answer. And a changed page changed after the latest copy. That of an
+    unchanged one may be later, which shows that the server tells something else; of a page of which
+    parts count it shows nothing.
     """
     changed_at = parse_http_date(result.last_modified)
     if changed_at is None or changed_at > now:
         return None
     if result.date is not None and changed_at >= result.date:
         return None
-    if page.seen_at is not None and (outcome is Outcome.CHANGED) != (changed_at > page.seen_at):
-        return None
-    return changed_at
+    if page.seen_at is None:
+        return changed_at
+    is_later = changed_at > page.seen_at
+    fits = is_later == (outcome is Outcome.CHANGED) or (is_later and Parts.of(page) == WHOLE)
+    return changed_at if fits else None

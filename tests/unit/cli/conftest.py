@@ -1,5 +1,6 @@
 """The command line in this process."""
 
+import gc
 import signal
 from collections.abc import Iterator
 
@@ -25,3 +26,4 @@ def run(monkeypatch, capsys, tmp_path) -> Iterator[Run]:
 
     yield run
     signal.signal(signal.SIGINT, on_interrupt)
+    gc.enable()  # commands that run for long look for no garbage while they start

@@ -247,7 +247,8 @@ def test_sitemaps_name_pages():
     failed = PollReport(
         PollResult(Observation(0, 5.0, Outcome.FAILED), PageMemory(), error="status 500")
     )
-    report = collection().take_in(START, failed, None, entries)
+    some = collection()
+    report = some.take_in(START, failed, None, some.name(entries, 5.0))
     assert [found.page.url for found in report.discovered.new_pages] == [
         entry.url for entry in entries
     ]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from pollwise.collecting import response_processor
 from pollwise.collecting.response_processor import (
     ProcessingFailed,
     ProcessorLoad,
@@ -111,6 +112,62 @@ async def test_failing_work_is_a_result_and_the_next_is_worked_on(works):
         assert not is_running(first)
         load = processor.load
     assert (load.processed, load.failed) == (13, 7)
+
+
+async def test_a_worker_that_died_while_it_was_idle_costs_no_response(works):
+    async with ResponseProcessor(works.obey) as processor:
+        first = await processor.process(order("pid"))
+        os.kill(first, signal.SIGKILL)
+        assert ends(first)  # whether the loop has noticed that or not
+        second = await processor.process(order("pid"))
+        assert isinstance(second, int)
+        assert second != first
+        os.kill(second, signal.SIGKILL)
+        assert ends(second)
+        # More than the pipe takes at once.
+        text = "é" * 2_000_000
+        assert await processor.process(order("say " + text)) == text
+        load = processor.load
+    assert (load.processed, load.failed) == (3, 0)
+
+
+async def test_what_the_next_worker_does_not_take_either_has_failed(works, monkeypatch):
+    started = response_processor._started
+
+    async def dead() -> object:
+        worker = await started()
+        load = worker.load
+
+        async def loaded(setup: object) -> None:
+            await load(setup)
+            os.kill(worker._process.pid, signal.SIGKILL)
+            assert ends(worker._process.pid)
+
+        worker.load = loaded
+        return worker
+
+    monkeypatch.setattr(response_processor, "_started", dead)
+    async with ResponseProcessor(works.obey) as processor:
+        failed = await processor.process(order("say a"))
+        monkeypatch.undo()
+        assert failed == ProcessingFailed("its worker process ended (SIGKILL)")
+
+
+async def test_what_waits_for_another_worker_is_told_of_the_end(works, monkeypatch):
+    async with ResponseProcessor(works.obey) as processor:
+        first = await processor.process(order("pid"))
+
+        async def never() -> object:
+            return await asyncio.get_running_loop().create_future()
+
+        monkeypatch.setattr(response_processor, "_started", never)
+        os.kill(first, signal.SIGKILL)
+        assert ends(first)
+        waiting = asyncio.create_task(processor.process(order("say a")))
+        while is_running(first) or processor.queued or waiting.done():
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+    assert await waiting == ProcessingFailed("the response processor was stopped")
 
 
 async def test_what_work_prints_and_reads_is_not_what_it_is_told(works):

@@ -19,6 +19,12 @@ QUIET = Noise()
 BLOCKS = st.lists(st.lists(st.sampled_from("ab"), min_size=1).map(" ".join), max_size=4)
 
 
+def found_in(db: Path, seen_at: float) -> Difference:
+    """What came with the version that was found then."""
+    with Store.open_readonly(db) as store:
+        return read_difference(store, 0, URL, seen_at)
+
+
 def stored(
     db: Path, *bodies: str, content_type: str = "text/html", noise: Noise = QUIET
 ) -> Difference:
@@ -29,7 +35,7 @@ def stored(
             version = Version(0, float(number), content_type, body.encode(), f"{number:032x}")
             seen = Observation(0, float(number), Outcome.CHANGED)
             store.commit(Batch(polls=(PollResult(seen, PageMemory(noise=noise), version),)))
-    return read_difference(db, 0, URL, float(len(bodies) - 1))
+    return found_in(db, float(len(bodies) - 1))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +126,7 @@ def test_data_and_feeds_differ_by_their_values(tmp_path, content_type, page, tit
 def test_without_an_earlier_version_or_with_a_large_one_nothing_is_told(tmp_path):
     assert stored(tmp_path / "first.db", "<p>a") == Difference()
     assert stored(tmp_path / "large.db", "<p>a", "<p>b" * 100_000) == Difference()
-    assert read_difference(tmp_path / "large.db", 0, URL, 0.5) == Difference()
+    assert found_in(tmp_path / "large.db", 0.5) == Difference()
 
 
 def test_what_is_no_text_has_no_difference(tmp_path):
@@ -131,8 +137,8 @@ def test_a_name_stands_for_the_title(tmp_path):
     stored(tmp_path / "x.db", "<title>One</title><p>a", "<title>Two</title><p>b")
     with Store.open(tmp_path / "x.db") as store:
         store.add_pages([NewPage(URL, name="Mine")], now=9.0)
-    assert read_difference(tmp_path / "x.db", 0, URL, 1.0) == Difference("Mine", "a", "b")
-    assert read_difference(tmp_path / "x.db", 0, URL, 0.0).title == "Mine"
+    assert found_in(tmp_path / "x.db", 1.0) == Difference("Mine", "a", "b")
+    assert found_in(tmp_path / "x.db", 0.0).title == "Mine"
 
 
 def test_what_is_not_selected_is_no_difference(tmp_path):
@@ -143,4 +149,4 @@ def test_what_is_not_selected_is_no_difference(tmp_path):
             version = Version(0, float(at), "text/html", body.encode(), f"{at:032x}")
             seen = Observation(0, float(at), Outcome.CHANGED)
             store.commit(Batch(polls=(PollResult(seen, PageMemory(), version),)))
-    assert read_difference(tmp_path / "x.db", 0, URL, 1.0) == Difference("", "old", "new")
+    assert found_in(tmp_path / "x.db", 1.0) == Difference("", "old", "new")

@@ -8,7 +8,7 @@ from pollwise.cli.options import OrderName
 from pollwise.insight.page_list import Order, PageState, read_page_list
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
-from pollwise.store.tables.reader import TableReader
+from pollwise.store.tables import reader
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 DAY = 86_400.0
@@ -69,9 +69,14 @@ def test_the_command_offers_every_order():
     assert [order.value for order in OrderName] == [order.value for order in Order]
 
 
+@pytest.mark.parametrize("which", [{}, {"tag": "x"}, {"text": "EXAMPLE"}], ids=str)
 @pytest.mark.parametrize("order", Order)
-def test_the_first_pages_are_read_alone(db, order, monkeypatch):
-    every = read_page_list(db, tag=None, text=None, order=order, limit=None)
-    monkeypatch.delattr(TableReader, "pages")
-    few = read_page_list(db, tag=None, text=None, order=order, limit=3)
-    assert few == replace(every, results=every.results[:3])
+def test_what_is_shown_is_read_alone(db, order, which, monkeypatch):
+    asked = {"tag": None, "text": None, "order": order, **which}
+    every = read_page_list(db, **asked, limit=None)
+    read = []
+    made = reader.page_record
+    monkeypatch.setattr(reader, "page_record", lambda row: read.append(row) or made(row))
+    few = read_page_list(db, **asked, limit=1)
+    assert few == replace(every, results=every.results[:1])
+    assert len(read) == 1

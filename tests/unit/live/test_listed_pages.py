@@ -4,6 +4,7 @@ import pytest
 
 from pollwise.errors import StoreBusyError
 from pollwise.events import Signalled
+from pollwise.live import listed_pages
 from pollwise.live.listed_pages import ListedPages
 from pollwise.live.progress import Progress, Watched
 from pollwise.store import Store
@@ -68,16 +69,34 @@ def test_a_list_that_was_removed_meanwhile_tells_nothing(store):
 
 def test_what_a_busy_store_did_not_answer_is_told_by_the_next_call(store, monkeypatch):
     listed = noted(told_by(*(FoundItem(n, url=f"{SITE}{n}") for n in "12")))
-    find, calls = store.find_page, []
 
-    def busy(url):
-        calls.append(url)
-        if len(calls) == 2:
-            raise StoreBusyError("busy")
-        return find(url)
+    def busy(urls):
+        raise StoreBusyError("busy")
 
-    monkeypatch.setattr(store, "find_page", busy)
-    with pytest.raises(StoreBusyError):
-        listed.carry_out(store, 12 * DAY)
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "find_pages", busy)
+        with pytest.raises(StoreBusyError):
+            listed.carry_out(store, 12 * DAY)
     assert listed.carry_out(store, 12 * DAY) == [Signalled(12 * DAY, (1, 2), 11 * DAY)]
     assert not listed
+
+
+def test_what_is_told_meanwhile_is_for_the_next_call(store, monkeypatch):
+    listed = noted(told_by(FoundItem("a", url=f"{SITE}1")))
+    find = store.find_pages
+
+    def found(urls):
+        listed.note(told_by(FoundItem("a", url=f"{SITE}1")), {0: Watched(MAP, PageMemory())})
+        return find(urls)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "find_pages", found)
+        assert listed.carry_out(store, 12 * DAY) == [Signalled(12 * DAY, (1,), 11 * DAY)]
+    assert listed.carry_out(store, 13 * DAY) == [Signalled(13 * DAY, (1,), 11 * DAY)]
+    assert not listed
+
+
+def test_a_list_of_thousands_is_noted_without_a_look_at_its_items(monkeypatch):
+    """That is done beside the loop."""
+    monkeypatch.setattr(listed_pages, "joined", None)
+    assert noted(told_by(*(FoundItem(f"{n}", url=f"{SITE}{n}") for n in range(10_000))))

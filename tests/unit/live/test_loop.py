@@ -2,18 +2,28 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from pollwise.errors import StoreError
-from pollwise.events import HostBlocked, HostFreed, HostPaced, Polled, SavedUp, Tick
+from pollwise.events import (
+    Added,
+    HostBlocked,
+    HostFreed,
+    HostPaced,
+    Polled,
+    SavedUp,
+    Tick,
+    Together,
+)
 from pollwise.live.incoming import Incoming
 from pollwise.live.loop import run
 from pollwise.live.progress import Progress, Watched
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.store.records import PollResult
+from pollwise.store.records import Discoveries, Discovery, PollResult
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.poller import PollReport
@@ -233,6 +243,50 @@ async def test_pages_are_polled_with_what_is_remembered_of_them():
         Page(0, seen_at=102.0), PageMemory(etag="2"), outcome=Outcome.CHANGED
     )
     assert [sorted(p.first_copies) for p in setting.recorded if p.reports] == [[0], [1], [], []]
+
+
+@pytest.mark.parametrize(("count", "events_before"), [(500, 0), (501, 5)])
+async def test_many_pages_that_a_poll_discovers_are_told_a_few_at_a_time(count, events_before):
+    """Else the scheduler would hold the loop until it has taken in all of them."""
+    found = tuple(Discovery(Page(n), 100.0) for n in range(2, 2 + count))
+
+    def discovering(page: Page, memory: PageMemory) -> PollReport:
+        report = setting.web.changed(page, memory)
+        return replace(report, discovered=Discoveries(tuple(reversed(found))))
+
+    setting = Setting(_0=discovering)
+    await setting.serve(seconds=0.5)
+    events = [event for turn in setting.recorded for event in turn.events]
+    *ahead, last = [one for one in events if isinstance(one, Added | Together)]
+    assert isinstance(last, Together)
+    polled, rest = last.events
+    assert isinstance(polled, Polled)
+    pages = [page for one in (*ahead, rest) for page in one.pages]
+    assert pages == [one.page for one in found]
+    assert [len(one.pages) for one in ahead] == [100] * events_before
+    assert {*setting.watched} == {*range(2 + count)}
+
+
+async def test_items_of_a_list_that_the_store_has_are_told_to_be_the_same():
+    known = PageMemory(items=("1f", "2e"))
+
+    def answered(page: Page, memory: PageMemory) -> PollReport:
+        seen = Observation(page.id, setting.clock(), Outcome.UNCHANGED)
+        others = {102.0: PageMemory(items=("1f", "3d")), 106.0: PageMemory()}
+        return PollReport(PollResult(seen, others.get(setting.clock(), memory)))
+
+    setting = Setting(_0=answered)
+    setting.watched[0] = Watched(Page(0), known)
+    await setting.serve(seconds=9.5)
+    polls = [report.result for turn in setting.recorded for report in turn.reports]
+    told = [(poll.observation.polled_at, poll.same_items) for poll in polls]
+    assert [one for one in told if one[0] % 2 == 0] == [
+        (100.0, True),
+        (102.0, False),
+        (104.0, True),
+        (106.0, False),
+        (108.0, False),  # there are none
+    ]
 
 
 async def test_a_page_that_is_gone_keeps_the_time_of_its_copy():

@@ -6,9 +6,7 @@ import pytest
 
 from pollwise import extras
 from pollwise.errors import InputError
-from pollwise.sources import markup
 from pollwise.sources.selectors import read_selectors
-from pollwise.sources.view import UnreadableError
 
 
 @pytest.mark.parametrize(
@@ -69,24 +67,3 @@ def test_without_the_extra_there_are_no_selectors(monkeypatch, text):
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pollwise\[text\]'`, or let all of the page count"):
         read_selectors([text], "--select")
-
-
-def test_the_head_of_a_page_needs_no_extra(monkeypatch):
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    html = "<title>News &amp;\n more</title><link rel=alternate type=application/rss+xml href=/f>"
-    assert markup.head_of(html) == ("News & more", ("/f",))
-
-
-@pytest.mark.parametrize("selector", ["main", "xpath://main"])
-@pytest.mark.parametrize("tag", ["<p {}>", "<body {}>", "<p x='>' {}>"])
-def test_there_are_no_parts_of_pages_with_very_many_attributes(selector, tag):
-    html = tag.format(" ".join(f"a{n}" for n in range(4_000)))
-    with pytest.raises(UnreadableError, match="too many attributes"):
-        markup.markup_parts(html, read_selectors([selector], "--select"), (), is_xml=False)
-
-
-def test_tags_with_very_many_attributes_are_no_part_of_the_head_of_a_page():
-    many = " ".join(f"a{n}" for n in range(4_000))
-    link = "<link rel=alternate type=application/rss+xml href={}>".format
-    html = "<title>News</title>" + link("/a") + link(f"/b x='>' {many}")
-    assert markup.head_of(html) == ("News", ("/a",))

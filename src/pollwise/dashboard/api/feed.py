@@ -13,14 +13,11 @@ from pollwise.dashboard.api.parameters import flag_asked, text_asked, whole_numb
 from pollwise.insight.changes import listed_change
 from pollwise.notify.atom import atom_feed
 from pollwise.store import Store
-from pollwise.store.records import StoredChange
 
 __all__ = ["feed_routes"]
 
 _MOST_ENTRIES = 200
 _ENTRIES = 50
-_LOOK_BACK = 1000
-"""Changes among which the latest that fit are looked for first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,8 @@ def feed_routes(answers: Answers) -> list[Route]:
 def _made(store: Store, tag: str | None, unread: bool, limit: int, known: str) -> _Feed:
     """The feed, unless its mark is among the `known` ones."""
     with store.snapshot():
-        changes = _newest(store, tag, unread, limit)
+        tags = () if tag is None else (tag,)
+        changes = store.newest_changes(limit, tags=tags, unread=unread)
         shown = [(one.seq, one.title, one.name, one.tags) for one in changes]
         mark = f'"{hashlib.sha256(repr(shown).encode()).hexdigest()[:32]}"'
         if known.strip() == "*" or mark in (
@@ -60,18 +58,3 @@ def _made(store: Store, tag: str | None, unread: bool, limit: int, known: str) -
             return _Feed(mark, None)
         listed = [listed_change(store, change) for change in changes]
         return _Feed(mark, atom_feed(store.database_id().urn, listed, time.time()))
-
-
-def _newest(store: Store, tag: str | None, unread: bool, limit: int) -> list[StoredChange]:
-    """The newest changes that fit, oldest first; further back as long as there are too few."""
-    latest, look_back = store.latest_change(), _LOOK_BACK
-    while True:
-        after = max(latest - look_back, 0)
-        found = [
-            change
-            for change in store.changes(after=after, unread=unread)
-            if tag is None or tag in change.tags
-        ]
-        if len(found) >= limit or after == 0:
-            return found[-limit:]
-        look_back *= 8

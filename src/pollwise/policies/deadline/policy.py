@@ -1,7 +1,6 @@
 """What the policies that give every page an interval have in common."""
 
 import math
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from pollwise.policies.deadline.kernels import (
     restore_pages,
     set_intervals,
 )
-from pollwise.policies.structures.heap import heaps_for, no_heaps
+from pollwise.policies.structures.heap import no_heaps
 from pollwise.types import Page
 
 __all__ = ["DeadlinePolicy"]
@@ -32,6 +31,8 @@ class DeadlinePolicy(CompiledPolicy):
     Pages without a copy come first, in the order in which they were added; what a poll finds
     makes no difference. `pollwise.policies.deadline.kernels` has the rest.
     """
+
+    _two_heaps = ("queue", "held")
 
     def __init__(self, *, paced: bool = False, tick: float = 0.0) -> None:
         """`paced` and `tick`: see `DEADLINE_SHARED`."""
@@ -66,11 +67,6 @@ class DeadlinePolicy(CompiledPolicy):
 
     def _remove(self, page_ids: NDArray[np.int64]) -> None:
         remove_pages(self._state, page_ids)
-
-    def _grow(self, pages: int, most: int = sys.maxsize) -> None:
-        super()._grow(pages, most)
-        queue, held = heaps_for(len(self._state.pages), self._state.queue, self._state.held)
-        self._state = self._state._replace(queue=queue, held=held)
 
     def state_dict(self, page_ids: Sequence[int] | None = None) -> StateDict:
         """The latest polls and the deadlines; see `Policy`."""

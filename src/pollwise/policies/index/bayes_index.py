@@ -35,6 +35,7 @@ from pollwise.policies.index.policy import IndexPolicy, Learning
 from pollwise.policies.index.prior import fast_hope, slow_hope
 from pollwise.policies.index.queue import head_wins
 from pollwise.policies.index.state import NEW, TILTS
+from pollwise.policies.structures.heap import entries
 from pollwise.rates.lattice import RATES
 from pollwise.rates.recalibration import recalibrated_all
 
@@ -128,8 +129,7 @@ class BayesianIndex(IndexPolicy):
         """
         state, common = self.state, self.state.shared[0]
         waiting = [*common["pool"][: common["pool_size"]]]
-        if state.calendar["page"][0] > 0:
-            waiting.append(state.calendar["page"][1])
+        waiting += entries(state.calendar)["page"][:1].tolist()
         if common["new_size"] > 0:
             waiting.append(common["first_new"])
         blocked_until, scopes = state.hosts["blocked_until"], state.pages["scope"]

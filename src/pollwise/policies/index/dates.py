@@ -10,7 +10,12 @@ The time of a first copy is that of a change, or else of the page's birth, as if
 at a rate of its own beside its changes. One that lies shortly before the poll is not believed:
 nothing is known of the page yet, and few pages change that often. Where two first copies of a site
 tell the same time, it is that of a deployment: the second page was quiet since then, and that is
-all. The functions are compiled.
+all.
+
+A site may stamp all its pages when it is built anew, whether they change or not. A poll that finds
+no change, and is told that one came since the copy was made, shows it: where times are true it
+would be a change that was taken back. Log-odds of each site say whether it is such a one; then no
+time of its pages is believed. The functions are compiled.
 """
 
 import math
@@ -29,9 +34,11 @@ __all__ = [
     "FOUND_LATE",
     "LATELY",
     "is_doubted",
+    "is_stamped",
     "learn_date",
     "learn_first_date",
     "note_first_date",
+    "note_stamp",
 ]
 
 FIRST_DATE_ODDS = -3.0
@@ -48,6 +55,14 @@ _BIRTHS = 1.0 / (365.0 * DAY)
 """Births a second. For young pages it is one in the time since then: many of them are new."""
 FOUND_LATE = 7.0 * DAY
 """A page that changed last so long before it was added is no new one."""
+
+_FIRST_STAMP_ODDS = -3.0
+_STAMPED_AGAIN = math.log(0.5 / 0.01)
+"""Log-odds of a poll that finds no change and a later time: of such polls of a site that stamps its
+pages it is one in two, as some come before the next stamp, and one in a hundred of others."""
+_NOT_AGAIN = math.log(0.5 / 0.99)
+_STAMP_ODDS = (-1.0, 11.0)
+"""Their bounds, as they are kept: without the first odds."""
 
 Floats = NDArray[np.float32]
 
@@ -96,3 +111,19 @@ def learn_first_date(likelihood: Floats, young: int, since: float, unchanged: Fl
     births = 1.0 / since if young else _BIRTHS
     quiet = lattice_row(unchanged, time_step(since))
     learn_last_change(likelihood, since, unchanged, np.float32(births) * quiet)
+
+
+@kernel(forceinline=True, allocates=False)
+def is_stamped(sites: Any, own: Any) -> bool:
+    """Whether the site of a page more likely stamps its pages than tells when they changed."""
+    return own.site >= 0 and sites[own.site].stamp_odds + _FIRST_STAMP_ODDS > 0.0
+
+
+@kernel(allocates=False)
+def note_stamp(sites: Any, own: Any, told: float) -> None:
+    """Learn from the time told with a copy that equals the one before; NaN: none was told."""
+    if own.site >= 0 and not math.isnan(told):
+        site = sites[own.site]
+        site.stamp_odds += _STAMPED_AGAIN if told > own.seen_at else _NOT_AGAIN
+        least, most = _STAMP_ODDS
+        site.stamp_odds = min(max(site.stamp_odds, least), most)

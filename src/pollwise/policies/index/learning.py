@@ -7,14 +7,21 @@ import numpy as np
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import form_belief, judge_bursts, refresh_models
-from pollwise.policies.index.clock import learn_clock, learn_tick, ticks_since_change
+from pollwise.policies.index.clock import (
+    FIRST_CLOCK_ODDS,
+    learn_clock,
+    learn_tick,
+    ticks_since_change,
+)
 from pollwise.policies.index.dates import (
     FOUND_LATE,
     LATELY,
     is_doubted,
+    is_stamped,
     learn_date,
     learn_first_date,
     note_first_date,
+    note_stamp,
 )
 from pollwise.policies.index.page_index import by_clock, ticks_between
 from pollwise.policies.index.prior import count_pages
@@ -160,6 +167,9 @@ def learn(state: IndexState, observation: Any) -> None:
     likelihood_of(own.likelihood, own.first_rate, common.likelihood)
     dated = (changed or first) and 0.0 <= polled_at - last_changed_at < math.inf
     dated = dated and not last_changed_at <= own.seen_at
+    if is_stamped(state.sites, own):
+        dated = False
+        own.clock_odds = min(own.clock_odds, FIRST_CLOCK_ODDS)
     if first:
         _first_poll(state, page, polled_at, dated, last_changed_at)
     else:
@@ -201,6 +211,7 @@ def learn(state: IndexState, observation: Any) -> None:
             learn_doubtful_poll(
                 common.likelihood, elapsed, common.tables[UNCHANGED_TABLE], _STANDSTILL
             )
+            note_stamp(state.sites, own, last_changed_at)
         own.seen_at = polled_at
         own.polls += 1
         common.learned += 1

@@ -1,7 +1,6 @@
 """What the policies that poll the page of the largest index have in common."""
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import require_shares
+from pollwise.checks import require_shares, require_weight
 from pollwise.objectives import Objective
 from pollwise.objectives import objective as objective_of
 from pollwise.policies.arrays import (
@@ -49,11 +48,12 @@ from pollwise.policies.index.state import (
 )
 from pollwise.policies.index.worth import clock_table, surge_kind
 from pollwise.policies.structures.heap import (
+    entries,
     heap_push,
     heap_remove,
     heap_update,
-    heaps_for,
     no_heaps,
+    time_of,
 )
 from pollwise.rates.excerpt import can_be_first, excerpts_of
 from pollwise.rates.lattice import RATE_COUNT, TIMES, tabulate
@@ -126,6 +126,8 @@ class Learning:
 
 class IndexPolicy(CompiledPolicy):
     """Polls the page of the largest Whittle index; the subclasses say what is known of rates."""
+
+    _two_heaps = ("calendar", "held")
 
     def __init__(self, *, objective: str | Objective, learning: Learning | None = None) -> None:
         """`learning`: how rates are learned; None: they are known."""
@@ -239,21 +241,26 @@ class IndexPolicy(CompiledPolicy):
             state.shared[0]["group_offered"][own["group"]] -= 1
             heap_push(state.held, state.pages, page_id, until)
         elif own["where"] == HELD:
-            later = max(until, float(state.held["time"][own["place"]]))
+            later = max(until, time_of(state.held, state.pages, page_id))
             heap_update(state.held, state.pages, page_id, later)
 
     @property
     def next_return(self) -> float:
         """When the first page comes back that is kept away; infinite: none is."""
-        held = self._state.held
-        return float(held["time"][1]) if held["page"][0] > 0 else math.inf
+        held = entries(self._state.held)
+        return float(held["time"][0]) if len(held) else math.inf
 
     def best(self, page_ids: Sequence[int], now: float) -> int:
         """The page of the largest index, of these; see `Chooser`."""
         return int(best_of(self._state, np.array(page_ids, np.int64), float(now)))
 
     def weigh(self, page_ids: Sequence[int], weights: Sequence[float]) -> None:
-        """Give pages other weights (per cost unit); unknown ids are ignored."""
+        """Give pages other weights (per cost unit); unknown ids are ignored.
+
+        `InputError`, with none of them given, for a weight that `add` refuses.
+        """
+        for page_id, weight in zip(page_ids, weights, strict=True):
+            require_weight(f"weigh: page {page_id}: weight", weight)
         for page_id, weight in zip(page_ids, weights, strict=True):
             if 0 <= page_id < len(self._state.pages):
                 weigh_page(self._state, page_id, weight)
@@ -434,11 +441,6 @@ class IndexPolicy(CompiledPolicy):
             sites=_with_room(self._state.sites, len(self._sites), page=-1, first_date=math.nan),
             kinds=_with_room(self._state.kinds, len(self._kinds)),
         )
-
-    def _grow(self, pages: int, most: int = sys.maxsize) -> None:
-        super()._grow(pages, most)
-        calendar, held = heaps_for(len(self._state.pages), self._state.calendar, self._state.held)
-        self._state = self._state._replace(calendar=calendar, held=held)
 
 
 def _with_room(array: NDArray[Any], count: int, **fields: float) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from pollwise.objectives import Detection
 from pollwise.policies.index.policy import IndexPolicy
 from pollwise.policies.index.queue import add_pages, remove_pages
 from pollwise.policies.index.state import CALENDAR, POOL, POOL_CAPACITY
+from pollwise.policies.structures.heap import entries
 
 __all__ = ["LATER", "SourceQueue"]
 
@@ -81,7 +82,7 @@ class SourceQueue(IndexPolicy):
             state.pages["weight"][ids[elapsed > longest]] = math.inf
         if common["pages"] <= _FEW:
             # With the same time for all, the calendar is in order, and all enter the pool.
-            state.calendar["time"][1 : state.calendar["page"][0] + 1] = -math.inf
+            entries(state.calendar)["time"] = -math.inf
         elif len(ids):
             remove_pages(state, ids)
             add_pages(state, ids)

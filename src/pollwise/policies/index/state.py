@@ -120,6 +120,7 @@ INDEX_SITE = np.dtype(
         ("overlap", "f8"),  # changes that were seen on it meanwhile
         ("pull_odds", "f8", (PULLS,)),  # log-odds of each pull
         ("first_date", "f8"),  # that was told with the latest first copy; NaN: none yet
+        ("stamp_odds", "f8"),  # log-odds that it stamps its pages whether they change or not
         ("page", "i8"),  # one of its pages; -1: there is none
         ("signals", "f8"),  # of its pages
         ("true_signals", "f8"),

@@ -15,6 +15,7 @@ from pollwise.kernel_cache import kernel
 
 __all__ = [
     "HEAP",
+    "entries",
     "first_page",
     "first_time",
     "heap_push",
@@ -48,6 +49,14 @@ def heaps_for(pages: int, front: Heap, back: Heap) -> tuple[Heap, Heap]:
         end = before["page"][0] + 1
         heap[:end] = before[:end]
     return both, both[::-1]
+
+
+def entries(heap: Heap) -> Heap:
+    """The pages of a heap with their times, the earliest one first: a view.
+
+    For what is not compiled, which need not know how a heap is laid out, or load a kernel to look.
+    """
+    return heap[1 : int(heap["page"][0]) + 1]
 
 
 @kernel(forceinline=True, allocates=False)

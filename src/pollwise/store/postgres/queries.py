@@ -4,7 +4,7 @@ from pollwise.store.tables.queries import read_migrations, read_queries
 
 __all__ = ["SQL", "migrations"]
 
-SQL = read_queries("pollwise.store.postgres")
+SQL = read_queries("pollwise.store.postgres", r"%(\1)s")
 """Every statement that the store runs on its tables, by name."""
 
 

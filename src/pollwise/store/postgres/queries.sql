@@ -1,10 +1,6 @@
--- Every statement that the store runs on its tables. A query begins with its name and one line
--- that says what it is for; code runs it by that name. The names and the columns of what is read are
--- those of the statements for SQLite.
-
--- name: next_page_id
--- The id for the next new page: dense from 0, also counting removed pages.
-SELECT COALESCE(MAX(id) + 1, 0) FROM pages;
+-- The statements that databases word in their own ways; those that all word alike are in
+-- store/tables. A query begins with its name and one line that says what it is for; code runs
+-- it by that name. The names and the columns of what is read are those of the statements for SQLite.
 
 -- name: insert_page
 -- Begin to watch a page.
@@ -33,34 +29,9 @@ UPDATE pages SET
     listed_in = CASE WHEN %(listed_in)s::text = '' THEN '' ELSE listed_in END
 WHERE id = %(id)s;
 
--- name: forget_copy
--- Other parts of a page count from now on, or it is rendered, or no more: what is remembered of the latest copy is of no use.
-UPDATE pages SET
-    etag = NULL, last_modified = NULL, body_hash = NULL, text_hash = NULL, earlier_hashes = '',
-    noise = '', items = ''
-WHERE id = %(id)s;
-
--- name: remove_page
--- Stop watching a page; its row, polls and versions stay.
-UPDATE pages SET removed_at = %(removed_at)s WHERE id = %(id)s AND removed_at IS NULL;
-
--- name: forget_page
--- Drop what was learned of a page that is removed.
-DELETE FROM learned_pages WHERE page_id = %(id)s;
-
--- name: live_pages
--- All watched pages, in the order of their ids.
-SELECT id, url, scope, weight, cost, seen_at,
-       etag, last_modified, body_hash, text_hash, earlier_hashes,
-       added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
-       depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
-       longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in, name, rendered, gone
-FROM pages WHERE removed_at IS NULL ORDER BY id;
-
 -- name: first_pages
 -- The first of the watched pages by what is latest, most or most often, and then by URL, in any
--- order (the same columns as live_pages).
+-- order (the same columns as live_pages); of those with these ids, a JSON array (NULL: of all).
 SELECT id, url, scope, weight, cost, seen_at,
        etag, last_modified, body_hash, text_hash, earlier_hashes,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
@@ -69,6 +40,8 @@ SELECT id, url, scope, weight, cost, seen_at,
        listed_in, name, rendered, gone
 FROM pages WHERE id IN (
     SELECT id FROM pages WHERE removed_at IS NULL
+        AND (%(among)s::jsonb IS NULL
+            OR id IN (SELECT jsonb_array_elements_text(%(among)s::jsonb)::bigint))
     ORDER BY
         CASE %(by)s::text
             WHEN 'changed' THEN COALESCE(last_changed_at, 0.0)
@@ -109,10 +82,6 @@ FROM pages WHERE CAST(md5(url) AS uuid) IN (
 SELECT url FROM pages
 WHERE listed_in IN (SELECT jsonb_array_elements_text(%(paths)s::jsonb)) AND removed_at IS NULL ORDER BY id;
 
--- name: page_ids
--- The pages that ever had a URL, removed ones too, oldest first.
-SELECT id FROM pages WHERE url = %(url)s ORDER BY id;
-
 -- name: totals
 -- What the store holds; bytes are those of its tables and their indexes.
 SELECT COUNT(*), COALESCE(SUM(polls), 0)::bigint, COALESCE(SUM(changes), 0)::bigint,
@@ -120,10 +89,6 @@ SELECT COUNT(*), COALESCE(SUM(polls), 0)::bigint, COALESCE(SUM(changes), 0)::big
        (SELECT SUM(pg_total_relation_size(oid))::bigint FROM pg_class
         WHERE relkind = 'r' AND relnamespace = quote_ident(current_schema())::regnamespace)
 FROM pages WHERE removed_at IS NULL;
-
--- name: count_without_copy
--- The watched pages of which no poll has brought a copy yet.
-SELECT COUNT(*) FROM pages WHERE removed_at IS NULL AND first_seen_at IS NULL;
 
 -- name: count_poll
 -- Count a late observation of an older poll; the first copy of a page is no change.
@@ -138,17 +103,19 @@ WHERE id = %(page_id)s AND (polled_at IS NULL OR polled_at < %(polled_at)s);
 
 -- name: update_polled_page
 -- Count the latest poll and keep what it told; the first copy of a page is no change. A late
--- observation of an older poll leaves the row as it is.
+-- observation of an older poll leaves the row as it is. Items that are NULL are those of before.
+-- A change that is told to be later than a copy that it did not change was none.
 UPDATE pages SET
     polls = polls + 1, changes = changes + (%(changed)s AND seen_at IS NOT NULL)::int,
     etag = %(etag)s, last_modified = %(last_modified)s, body_hash = %(body_hash)s, text_hash = %(text_hash)s,
-    earlier_hashes = %(earlier_hashes)s, noise = %(noise)s, items = %(items)s,
+    earlier_hashes = %(earlier_hashes)s, noise = %(noise)s, items = COALESCE(%(items)s::text, items),
     title = COALESCE(%(title)s::bytea, title), source = COALESCE(%(source)s::text, source),
     seen_at = CASE WHEN %(seen)s THEN %(polled_at)s::float8 ELSE seen_at END,
     polled_at = %(polled_at)s, outcome = %(outcome)s, error = %(error)s, last_cost = %(cost)s,
     postponed_at = NULL, postponed_why = NULL,
     last_changed_at = COALESCE(
-        %(last_changed_at)s::float8,
+        CASE WHEN %(changed)s OR COALESCE(seen_at, %(last_changed_at)s::float8) >= %(last_changed_at)s
+            THEN %(last_changed_at)s::float8 END,
         CASE WHEN %(changed)s AND seen_at IS NOT NULL THEN %(polled_at)s::float8 END,
         last_changed_at
     ),
@@ -189,11 +156,17 @@ RETURNING page_id;
 UPDATE pages SET
     polls = polls + 1, etag = told.etag, last_modified = told.last_modified,
     body_hash = told.body_hash, text_hash = told.text_hash,
-    earlier_hashes = told.earlier_hashes, noise = told.noise, items = told.items,
+    earlier_hashes = told.earlier_hashes, noise = told.noise,
+    items = COALESCE(told.items, pages.items),
     title = COALESCE(told.title, pages.title), source = COALESCE(told.source, pages.source),
     seen_at = told.polled_at, polled_at = told.polled_at, outcome = told.outcome, error = NULL,
     last_cost = told.cost, postponed_at = NULL, postponed_why = NULL,
-    last_changed_at = COALESCE(told.last_changed_at, pages.last_changed_at), failures = 0,
+    last_changed_at = COALESCE(
+        CASE WHEN COALESCE(pages.seen_at, told.last_changed_at) >= told.last_changed_at
+            THEN told.last_changed_at END,
+        pages.last_changed_at
+    ),
+    failures = 0,
     gone = FALSE
 FROM told_polls AS told
 -- See take_out_told_polls.
@@ -249,10 +222,6 @@ SELECT id, %(polled_at)s::float8, seen_at, FALSE, title, 1, %(status)s::int
 FROM pages
 WHERE id = %(page_id)s AND NOT gone AND seen_at < %(polled_at)s AND polled_at < %(polled_at)s;
 
--- name: drop_changes
--- Drop the oldest changes beyond the newest %(kept)s ones.
-DELETE FROM changes WHERE seq <= (SELECT MAX(seq) FROM changes) - %(kept)s;
-
 -- name: changes_after
 -- Changes in the order in which they were found, with tags and names that their pages have now.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
@@ -278,10 +247,6 @@ WHERE c.page_id = %(page_id)s AND c.seq > %(after)s
     AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
     AND NOT (%(unread)s::boolean AND c.is_read)
 ORDER BY c.seq LIMIT %(limit)s;
-
--- name: mark_change
--- Mark one change as read or not; one that is marked so already stays.
-UPDATE changes SET is_read = %(read)s WHERE seq = %(seq)s AND is_read <> %(read)s;
 
 -- name: mark_changes_up_to
 -- Mark changes up to a number as read.
@@ -312,30 +277,9 @@ WHERE c.seq > %(after)s AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s
     ))
 ORDER BY c.seq DESC LIMIT %(limit)s;
 
--- name: latest_change
--- The number of the latest change.
-SELECT COALESCE(MAX(seq), 0) FROM changes;
-
 -- name: written
 -- Another number once another transaction has written, in any database of the server.
 SELECT hashtextextended(pg_current_snapshot()::text, 0);
-
--- name: receivers
--- Who is told of changes.
-SELECT name, told_seq, trying_seq, sent_at, tried_at, failures, error FROM receivers ORDER BY name;
-
--- name: save_receiver
--- How far a receiver was told.
-INSERT INTO receivers (name, told_seq, trying_seq, sent_at, tried_at, failures, error)
-VALUES (%(name)s, %(told_seq)s, %(trying_seq)s, %(sent_at)s, %(tried_at)s, %(failures)s, %(error)s)
-ON CONFLICT (name) DO UPDATE SET
-    told_seq = excluded.told_seq, trying_seq = excluded.trying_seq, sent_at = excluded.sent_at,
-    tried_at = excluded.tried_at, failures = excluded.failures, error = excluded.error;
-
--- name: subscriptions
--- What hubs are asked for.
-SELECT page_id, hub, topic, callback, secret, due_at, asked_at, lease_until, failures, error
-FROM subscriptions ORDER BY page_id;
 
 -- name: save_subscription
 -- What a hub is asked for, and what came of it; nothing of a page that was removed.
@@ -350,14 +294,6 @@ ON CONFLICT (page_id) DO UPDATE SET
     secret = excluded.secret, due_at = excluded.due_at, asked_at = excluded.asked_at,
     lease_until = excluded.lease_until, failures = excluded.failures, error = excluded.error;
 
--- name: drop_subscription
--- A page has no hub any more, or is removed.
-DELETE FROM subscriptions WHERE page_id = %(id)s;
-
--- name: save_masks
--- What is known of a page's noise, apart from its polls, and the text of its copy without it.
-UPDATE pages SET noise = %(noise)s, text_hash = %(text_hash)s WHERE id = %(page_id)s;
-
 -- name: insert_poll
 -- Keep a poll for explanations; of two at one time the first one, as in update_polled_page.
 INSERT INTO polls
@@ -370,28 +306,6 @@ SELECT %(page_id)s::bigint, %(polled_at)s::float8, %(outcome)s::int, %(last_chan
     ), FALSE)
 ON CONFLICT DO NOTHING;
 
--- name: prune_polls
--- Drop the polls of a page that are older than its newest %(kept)s ones.
-DELETE FROM polls WHERE page_id = %(page_id)s AND polled_at <= (
-    SELECT polled_at FROM polls WHERE page_id = %(page_id)s
-    ORDER BY polled_at DESC LIMIT 1 OFFSET %(kept)s
-);
-
--- name: recent_polls
--- The latest polls of a page, newest first.
-SELECT page_id, polled_at, outcome, last_changed_at, n_items, cost, reverted
-FROM polls WHERE page_id = %(page_id)s ORDER BY polled_at DESC LIMIT %(limit)s;
-
--- name: outcomes
--- Of the watched pages, the polls that found the page (0: unchanged, 1: changed).
-SELECT page_id, polled_at, outcome FROM polls
-WHERE outcome IN (0, 1) AND page_id IN (SELECT id FROM pages WHERE removed_at IS NULL)
-ORDER BY page_id, polled_at;
-
--- name: insert_layout
--- Name the columns of learned rows, once.
-INSERT INTO learned_layouts (layout) VALUES (%(layout)s) ON CONFLICT DO NOTHING;
-
 -- name: save_learned_pages
 -- What was learned of pages, %(size)s bytes each, but for those removed while they were polled.
 INSERT INTO learned_pages (page_id, layout_id, data)
@@ -402,65 +316,6 @@ JOIN pages AS p ON p.id = told.page_id::bigint AND p.removed_at IS NULL
     AND p.id = ANY (ARRAY(SELECT jsonb_array_elements_text(%(page_ids)s::jsonb)::bigint))
 ON CONFLICT (page_id) DO UPDATE SET layout_id = excluded.layout_id, data = excluded.data;
 
--- name: save_learned_shared
--- An array that all pages share; clear_learned_shared comes before.
-INSERT INTO learned_shared (name, dtype, shape, data) VALUES (%(name)s, %(dtype)s, %(shape)s, %(data)s);
-
--- name: learned_layouts
--- The layouts of learned rows, oldest first.
-SELECT id, layout FROM learned_layouts ORDER BY id;
-
--- name: learned_pages
--- What was learned of all watched pages.
-SELECT page_id, layout_id, data FROM learned_pages ORDER BY page_id;
-
--- name: learned_shared
--- What all pages share.
-SELECT name, dtype, shape, data FROM learned_shared ORDER BY name;
-
--- name: clear_learned_layouts
--- Forget what was learned: the names of the columns.
-DELETE FROM learned_layouts;
-
--- name: clear_learned_pages
--- Forget what was learned: all pages.
-DELETE FROM learned_pages;
-
--- name: clear_learned_shared
--- Forget what was learned: the arrays that all pages share.
-DELETE FROM learned_shared;
-
--- name: save_scheduler
--- The scheduler's state after the batch.
-INSERT INTO scheduler (id, state) VALUES (1, %(state)s)
-ON CONFLICT (id) DO UPDATE SET state = excluded.state;
-
--- name: scheduler_state
--- The scheduler's state after the latest batch that gave one.
-SELECT state FROM scheduler;
-
--- name: insert_run
--- Begin a stretch of the event log.
-INSERT INTO runs (started_at, settings, initial_state)
-VALUES (%(started_at)s, %(settings)s, %(initial_state)s)
-RETURNING id;
-
--- name: runs
--- All runs, oldest first.
-SELECT id, started_at, settings FROM runs ORDER BY id;
-
--- name: initial_state
--- The state at the start of a run.
-SELECT initial_state FROM runs WHERE id = %(run_id)s;
-
--- name: insert_event
--- Append a line to the event log.
-INSERT INTO events (run_id, line) VALUES (%(run_id)s, %(line)s);
-
--- name: events_after
--- A slice of a run's event log.
-SELECT seq, line FROM events WHERE run_id = %(run_id)s AND seq > %(after)s ORDER BY seq LIMIT %(limit)s;
-
 -- name: oldest_kept_run
 -- The oldest of the newest %(kept)s runs.
 SELECT MIN(id) FROM (SELECT id FROM runs ORDER BY id DESC LIMIT %(kept)s) AS newest;
@@ -469,93 +324,10 @@ SELECT MIN(id) FROM (SELECT id FROM runs ORDER BY id DESC LIMIT %(kept)s) AS new
 -- The bytes of the events of the runs before one.
 SELECT COALESCE(SUM(LENGTH(line)), 0)::bigint FROM events WHERE run_id < %(run_id)s;
 
--- name: drop_runs_before
--- Drop the event log of the runs before one.
-DELETE FROM events WHERE run_id < %(run_id)s;
-
--- name: drop_initial_states
--- Drop the states from which the runs before one could be re-run.
-UPDATE runs SET initial_state = NULL WHERE id < %(run_id)s AND initial_state IS NOT NULL;
-
--- name: add_event_bytes
--- The event log has so many bytes more; the sum.
-UPDATE ledger SET event_bytes = event_bytes + %(bytes)s RETURNING event_bytes;
-
--- name: oldest_events
--- The first events of the log, with the bytes of their lines.
-SELECT seq, run_id, LENGTH(line) FROM events ORDER BY seq LIMIT %(limit)s;
-
--- name: drop_events
--- Drop the beginning of the event log.
-DELETE FROM events WHERE seq <= %(seq)s;
-
--- name: content_exists
--- Whether a body is stored already.
-SELECT 1 FROM contents WHERE hash = %(hash)s;
-
--- name: insert_content
--- Store a body.
-INSERT INTO contents (hash, codec, size, data) VALUES (%(hash)s, %(codec)s, %(size)s, %(data)s);
-
--- name: content
--- A stored body.
-SELECT codec, size, data FROM contents WHERE hash = %(hash)s;
-
--- name: insert_version
--- Note which body a page had.
-INSERT INTO versions (page_id, seen_at, content_type, body_hash, head)
-VALUES (%(page_id)s, %(seen_at)s, %(content_type)s, %(body_hash)s, %(head)s)
-ON CONFLICT DO NOTHING;
-
--- name: head
--- The packed head of the answer that brought a version.
-SELECT head FROM versions WHERE page_id = %(page_id)s AND seen_at = %(seen_at)s;
-
 -- name: note_first_version
 -- When a page was first seen, if its versions tell.
 UPDATE pages SET first_seen_at = LEAST(%(seen_at)s, COALESCE(first_seen_at, %(seen_at)s))
 WHERE id = %(page_id)s;
-
--- name: add_body_bytes
--- The bodies have so many bytes more.
-UPDATE ledger SET body_bytes = body_bytes + %(bytes)s;
-
--- name: old_versions
--- The oldest versions of a page that need not be kept; the newest one always is.
-SELECT seen_at, body_hash FROM versions
-WHERE page_id = %(page_id)s
-    AND seen_at < (SELECT MAX(seen_at) FROM versions WHERE page_id = %(page_id)s)
-    AND (seen_at < %(before)s OR seen_at <= (
-        SELECT seen_at FROM versions WHERE page_id = %(page_id)s
-        ORDER BY seen_at DESC LIMIT 1 OFFSET %(kept)s
-    ))
-ORDER BY seen_at LIMIT %(most)s;
-
--- name: drop_version
--- Drop a version.
-DELETE FROM versions WHERE page_id = %(page_id)s AND seen_at = %(seen_at)s;
-
--- name: drop_content
--- Drop a body that belongs to no version any more; its bytes, if it was dropped.
-DELETE FROM contents
-WHERE hash = %(hash)s AND NOT EXISTS (SELECT 1 FROM versions WHERE body_hash = %(hash)s)
-RETURNING LENGTH(data);
-
--- name: swept_page
--- Where the round through all pages is.
-SELECT swept_page FROM ledger;
-
--- name: note_swept_page
--- The round through all pages has come so far.
-UPDATE ledger SET swept_page = %(page_id)s;
-
--- name: next_page_with_versions
--- The next page on that round, removed ones too.
-SELECT MIN(page_id) FROM versions WHERE page_id > %(after)s;
-
--- name: sizes
--- The bytes of the event log and of the bodies.
-SELECT event_bytes, body_bytes FROM ledger;
 
 -- name: lately
 -- The bodies that versions brought since a time, and all; the begin of the oldest run whose events
@@ -572,16 +344,6 @@ SELECT
         SELECT COUNT(*) FROM polls WHERE page_id = pages.id AND polled_at >= %(since)s
     ) END), 0)::bigint FROM pages
     WHERE removed_at IS NULL AND pages.polls < %(kept)s AND pages.polled_at >= %(since)s);
-
--- name: versions
--- The versions of a page, oldest first.
-SELECT v.seen_at, v.content_type, v.body_hash, c.size
-FROM versions AS v JOIN contents AS c ON c.hash = v.body_hash
-WHERE v.page_id = %(page_id)s ORDER BY v.seen_at;
-
--- name: revisits
--- The kept polls of a page that found the body of the version before, byte for byte.
-SELECT polled_at FROM polls WHERE page_id = %(page_id)s AND identical ORDER BY polled_at;
 
 -- name: documents_after
 -- Pages of which there is a copy; without texts, which only collections have.
@@ -605,86 +367,6 @@ FROM (
 ) AS announced
 RETURNING id;
 
--- name: waiting_requests
--- What was asked for and not answered yet, in the order in which it was asked.
-SELECT id, request FROM requests
-WHERE id > %(after)s AND answered_at IS NULL ORDER BY id LIMIT %(limit)s;
-
--- name: answer_request
--- Answer a request, unless it was answered or withdrawn meanwhile.
-UPDATE requests SET answered_at = %(answered_at)s, answer = %(answer)s
-WHERE id = %(id)s AND answered_at IS NULL;
-
--- name: answer
--- The answer to a request; none as long as it waits.
-SELECT answer FROM requests WHERE id = %(id)s AND answered_at IS NOT NULL;
-
--- name: drop_answered_requests
--- Drop requests that were answered long ago.
-DELETE FROM requests WHERE answered_at < %(before)s;
-
--- name: drop_state
--- Keep nothing by a name any more.
-DELETE FROM states WHERE name = %(name)s;
-
--- name: save_state
--- Keep bytes by a name.
-INSERT INTO states (name, data) VALUES (%(name)s, %(data)s)
-ON CONFLICT (name) DO UPDATE SET data = excluded.data;
-
--- name: state
--- The bytes kept by a name.
-SELECT data FROM states WHERE name = %(name)s;
-
--- name: latest_time
--- The latest time of this machine's clock in any row.
-SELECT latest_at FROM ledger;
-
--- name: note_time
--- A row has this time.
-UPDATE ledger SET latest_at = %(at)s WHERE latest_at < %(at)s;
-
--- name: pages_after
--- Pages with a time after now, removed ones too. It reads whole tables.
-SELECT id FROM pages
-WHERE added_at > %(now)s OR removed_at > %(now)s
-    OR polled_at > %(now)s OR seen_at > %(now)s OR last_changed_at > %(now)s OR postponed_at > %(now)s
-UNION SELECT page_id FROM polls WHERE polled_at > %(now)s OR last_changed_at > %(now)s
-UNION SELECT page_id FROM versions WHERE seen_at > %(now)s
-UNION SELECT page_id FROM changes WHERE seen_at > %(now)s;
-
--- name: times_of_page
--- All times of this machine's clock in the polls and versions of a page.
-SELECT polled_at FROM polls WHERE page_id = %(page_id)s
-UNION SELECT seen_at FROM versions WHERE page_id = %(page_id)s
-UNION SELECT seen_at FROM changes WHERE page_id = %(page_id)s
-UNION SELECT polled_at FROM pages WHERE id = %(page_id)s AND polled_at IS NOT NULL
-UNION SELECT seen_at FROM pages WHERE id = %(page_id)s AND seen_at IS NOT NULL;
-
--- name: set_back_poll
--- Set the time of a poll back.
-UPDATE polls SET polled_at = %(after)s WHERE page_id = %(page_id)s AND polled_at = %(before)s;
-
--- name: set_back_version
--- Set the time of a version back.
-UPDATE versions SET seen_at = %(after)s WHERE page_id = %(page_id)s AND seen_at = %(before)s;
-
--- name: set_back_change
--- Set the times of a change back that are those of a poll.
-UPDATE changes SET
-    seen_at = CASE seen_at WHEN %(before)s THEN %(after)s ELSE seen_at END,
-    before_at = CASE before_at WHEN %(before)s THEN %(after)s ELSE before_at END
-WHERE page_id = %(page_id)s;
-
--- name: set_back_page
--- Set the times of a page back that are those of a poll.
-UPDATE pages SET
-    polled_at = CASE polled_at WHEN %(before)s THEN %(after)s ELSE polled_at END,
-    seen_at = CASE seen_at WHEN %(before)s THEN %(after)s ELSE seen_at END,
-    last_changed_at = CASE last_changed_at WHEN %(before)s THEN %(after)s ELSE last_changed_at END,
-    first_seen_at = CASE first_seen_at WHEN %(before)s THEN %(after)s ELSE first_seen_at END
-WHERE id = %(page_id)s;
-
 -- name: set_back_told
 -- Set the other times of a page back.
 UPDATE pages SET
@@ -695,26 +377,6 @@ UPDATE pages SET
     last_changed_at = CASE WHEN last_changed_at > %(now)s THEN %(now)s ELSE last_changed_at END,
     postponed_at = CASE WHEN postponed_at > %(now)s THEN %(now)s ELSE postponed_at END
 WHERE id = %(page_id)s;
-
--- name: set_back_told_by_polls
--- Set back the times of changes that polls of a page told.
-UPDATE polls SET last_changed_at = %(now)s WHERE page_id = %(page_id)s AND last_changed_at > %(now)s;
-
--- name: set_back_runs
--- Set the begins of runs back.
-UPDATE runs SET started_at = %(now)s WHERE started_at > %(now)s;
-
--- name: set_back_latest_time
--- No row has a later time any more.
-UPDATE ledger SET latest_at = %(now)s;
-
--- name: note_set_back
--- Note that times were set back.
-UPDATE ledger SET set_back_at = %(at)s, set_back_by = %(by)s, set_back_polls = %(polls)s;
-
--- name: clock_set_back
--- When times were last set back, by how much, and how many polls.
-SELECT set_back_at, set_back_by, set_back_polls FROM ledger WHERE set_back_at IS NOT NULL;
 
 -- name: format
 -- The number of the format of the tables.

@@ -52,6 +52,7 @@ COLUMNS = {
     for query, words in {
         "next_page_id": "whole",
         "live_pages": _PAGE,
+        "page_outlines": "id text text told? text flag outcome? time?",
         "first_pages": _PAGE,
         "live_pages_by_url": _PAGE,
         "wishes_by_url": (

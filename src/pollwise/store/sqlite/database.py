@@ -6,6 +6,7 @@ Files of other programs are never changed, so a file is checked before it is ope
 import sqlite3
 import stat
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 from pollwise.errors import StoreError, StoreVersionError
@@ -16,9 +17,9 @@ from pollwise.store.sqlite.file_format import (
     connect,
     connect_to_read,
     latest_format,
-    migrate,
     pragma,
     prepare,
+    steps_to,
 )
 from pollwise.store.sqlite.upgrading import keep_older
 
@@ -158,15 +159,21 @@ def _check_version(path: Path) -> int:
 def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
     """`StoreError` if a table or a column is missing that the format of the database has."""
     version = pragma(connection, "user_version")
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as sound:
-        migrate(sound, version)
-        missing = _columns(sound) - _columns(connection)
+    missing = _columns_made_by(steps_to(version)) - _columns(connection)
     for table, column in sorted(missing):
         raise damaged(path, f"the table {table} has no column {column}")
 
 
-def _columns(connection: sqlite3.Connection) -> set[tuple[str, str]]:
-    return set(
+@cache
+def _columns_made_by(steps: tuple[str, ...]) -> frozenset[tuple[str, str]]:
+    """All tables and their columns after these scripts."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as sound:
+        sound.executescript("\n".join(steps))
+        return _columns(sound)
+
+
+def _columns(connection: sqlite3.Connection) -> frozenset[tuple[str, str]]:
+    return frozenset(
         connection.execute(
             "SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c"
             " WHERE t.type = 'table'"

@@ -19,6 +19,7 @@ __all__ = [
     "migrate",
     "pragma",
     "prepare",
+    "steps_to",
 ]
 
 APPLICATION_ID = 0x706F6C77
@@ -90,18 +91,29 @@ def latest_format() -> int:
     return len(migrations())
 
 
+def steps_to(target: int) -> tuple[str, ...]:
+    """The scripts that make the tables of the format `target` of none."""
+    return tuple(migrations()[:target])
+
+
 def migrate(connection: sqlite3.Connection, target: int) -> None:
-    """Bring the tables of a database into the format `target`, if they have an older one."""
+    """Bring the tables of a database into the format `target`, if they have an older one.
+
+    All steps are one transaction: each one alone would wait for the disk.
+    """
     done = pragma(connection, "user_version")
-    for version, script in enumerate(migrations()[done:target], start=done + 1):
-        try:
-            connection.executescript(
-                f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {version};\nCOMMIT;"
-            )
-        except sqlite3.Error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+    steps = steps_to(target)[done:]
+    if not steps:
+        return
+    script, version = "\n".join(steps), done + len(steps)
+    try:
+        connection.executescript(
+            f"BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {version};\nCOMMIT;"
+        )
+    except sqlite3.Error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def pragma(connection: sqlite3.Connection, name: str) -> int:

@@ -1,7 +1,7 @@
 """What the tables of a store are read and written by, whichever database holds them.
 
-Statements are named: each database has a file `queries.sql` with its own wording of them, and
-gives rows with the same columns.
+Statements are named, see `queries`: a database may have its own wording of one, and gives rows with
+the same columns.
 """
 
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""The annotated SQL file of a database, and the migrations that make its tables."""
+"""The annotated SQL files of a database, and the migrations that make its tables."""
 
 import re
 from importlib import resources
@@ -6,6 +6,7 @@ from importlib import resources
 __all__ = ["parse_queries", "read_migrations", "read_queries"]
 
 _NAME = re.compile(r"^-- name: *(\w+) *\n-- .+\n", re.MULTILINE)
+_PARAMETER = re.compile(r"(?<![:\w]):(\w+)")
 
 
 def parse_queries(text: str) -> dict[str, str]:
@@ -22,10 +23,17 @@ def parse_queries(text: str) -> dict[str, str]:
     return queries
 
 
-def read_queries(package: str) -> dict[str, str]:
-    """The statements of the file `queries.sql` of a package, by name."""
-    file = resources.files(package) / "queries.sql"
-    return parse_queries(file.read_text(encoding="utf-8"))
+def read_queries(package: str, parameter: str = r":\1") -> dict[str, str]:
+    """The statements of a database by name: those that all word alike, and those of a package.
+
+    They stand in `queries.sql` here and there. `parameter` is how the database wants a parameter,
+    `\\1` being its name.
+    """
+    alike, own = (
+        (resources.files(one) / "queries.sql").read_text(encoding="utf-8")
+        for one in (__package__, package)
+    )
+    return {**parse_queries(_PARAMETER.sub(parameter, alike)), **parse_queries(own)}
 
 
 def read_migrations(package: str) -> list[str]:

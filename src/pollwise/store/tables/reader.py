@@ -19,6 +19,7 @@ from pollwise.store.records import (
     Document,
     Lately,
     NewPage,
+    PageOutline,
     PageRecord,
     Run,
     Sizes,
@@ -38,6 +39,7 @@ from pollwise.store.tables.rows import (
     Row,
     is_told_anew,
     observation,
+    page_outline,
     page_record,
     stored_change,
     stored_version,
@@ -72,8 +74,15 @@ class TableReader:
         for rows in self._connection.rows_in_parts("live_pages"):
             yield from self._made(rows)
 
-    def first_pages(self, by: str, limit: int) -> list[PageRecord]:
-        return self._records("first_pages", by=by, limit=limit)
+    def each_outline(self) -> Iterator[PageOutline]:
+        for rows in self._connection.rows_in_parts("page_outlines"):
+            yield from map(page_outline, rows)
+
+    def first_pages(
+        self, by: str, limit: int, among: Sequence[int] | None = None
+    ) -> list[PageRecord]:
+        ids = None if among is None else json.dumps([*among])
+        return self._records("first_pages", by=by, limit=limit, among=ids)
 
     def find_page(self, url: str) -> PageRecord | None:
         return self.find_pages([url]).get(url)

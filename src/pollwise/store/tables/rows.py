@@ -14,6 +14,7 @@ from pollwise.store.records import (
     ChangeKind,
     FoundItem,
     NewPage,
+    PageOutline,
     PageRecord,
     PollResult,
     Postponed,
@@ -29,6 +30,7 @@ __all__ = [
     "is_told_anew",
     "new_page",
     "observation",
+    "page_outline",
     "page_record",
     "page_values",
     "poll_values",
@@ -113,6 +115,21 @@ def page_record(row: Row) -> PageRecord:
         source,
         listed_in,
         bool(gone),
+    )
+
+
+def page_outline(row: Row) -> PageOutline:
+    """From the columns of the query `page_outlines`."""
+    page_id, url, name, title, tags, paused, outcome, seen_at = row
+    return PageOutline(
+        page_id,
+        url,
+        name,
+        told(title),
+        tuple(tags.split()),
+        bool(paused),
+        _OUTCOMES[outcome],
+        seen_at,
     )
 
 
@@ -283,7 +300,7 @@ def poll_values(poll: PollResult, storable: Callable[[str | None], object]) -> d
         "earlier_hashes": " ".join(memory.earlier_hashes),
         "noise": pack_noise(memory.noise),
         "error": storable(poll.error),
-        "items": " ".join(memory.items),
+        "items": None if poll.same_items else " ".join(memory.items),
         "title": storable(poll.title),
         "source": poll.source,
         "found_items": json.dumps([astuple(item) for item in poll.items]) if poll.items else "",

@@ -77,6 +77,21 @@ class PagesContract:
             for limit in range(6):
                 first = sorted(store.first_pages(by, limit), key=lambda record: record.page.id)
                 assert first == [records[page_id] for page_id in sorted(ids[:limit])]
+                some = store.first_pages(by, limit, [0, 2, 3, 4, 99])
+                among = [one for one in ids if one != 1]
+                assert {record.page.id for record in some} == {*among[:limit]}
+            assert store.first_pages(by, 9, []) == []
+
+    def test_outlines_say_what_pages_are_called_and_how_they_stand(self, store: Store) -> None:
+        new = [replace(A, name="Town hall", tags=("x", "y")), replace(B, paused=True), C]
+        store.add_pages(new, now=1.0)
+        store.remove_pages([2], now=2.0)
+        seen = replace(poll(0, 3.0, Outcome.CHANGED, b""), title="At \ud800")
+        store.commit(Batch(polls=(seen,)))
+        assert sorted(store.each_outline()) == [
+            (0, A.url, "Town hall", "At \ud800", ("x", "y"), False, Outcome.CHANGED, 3.0),
+            (1, B.url, "", None, (), True, None, None),
+        ]
 
     def test_a_name_stays_until_another_is_told(self, store: Store) -> None:
         [page] = store.add_pages([replace(A, name="Town hall")], now=0.0)

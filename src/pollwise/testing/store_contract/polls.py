@@ -58,6 +58,17 @@ class PollsContract:
         assert (record.last_changed_at, record.last_cost) == (3.0, 0.5)
         assert watched.recent_outcomes(0) == [told]
 
+    @pytest.mark.parametrize("error", [None, "and something else is told"])
+    def test_a_change_told_with_an_unchanged_copy_was_none(
+        self, watched: Store, error: str | None
+    ) -> None:
+        copy = Observation(0, 10.0, Outcome.CHANGED, last_changed_at=3.0)
+        stamped = Observation(0, 20.0, Outcome.UNCHANGED, last_changed_at=15.0)
+        for seen in (copy, stamped):
+            watched.commit(Batch(polls=(PollResult(seen, PageMemory(), error=error),)))
+        assert watched.pages()[0].last_changed_at == 3.0
+        assert watched.recent_outcomes(0)[0] == stamped
+
     def test_a_reversion_is_kept(self, watched: Store) -> None:
         told = Observation(0, 10.0, Outcome.CHANGED, reverted=True)
         watched.commit(Batch(polls=(PollResult(told, PageMemory()),)))
@@ -99,6 +110,19 @@ class PollsContract:
         watched.commit(Batch(polls=(PollResult(gone, memory, error="no host '\ud800'"),)))
         assert watched.pages()[0].memory == memory
         assert watched.pages()[0].error == "no host '\ud800'"
+
+    @pytest.mark.parametrize("outcome", [Outcome.UNCHANGED, Outcome.FAILED])
+    def test_items_that_are_the_same_are_not_written_again(
+        self, watched: Store, outcome: Outcome
+    ) -> None:
+        known = PageMemory(items=("1f", "2e"))
+        watched.commit(Batch(polls=(replace(poll(0, 4.0, Outcome.CHANGED), memory=known),)))
+        # Others than those that the store has, by which it is seen that it does not write them.
+        told = replace(poll(0, 5.0, outcome), memory=PageMemory("x", items=("3d",)))
+        watched.commit(Batch(polls=(replace(told, same_items=True),)))
+        assert watched.pages()[0].memory == PageMemory("x", items=known.items)
+        watched.commit(Batch(polls=(poll(0, 6.0, outcome),)))
+        assert watched.pages()[0].memory.items == ()
 
     def test_the_polls_that_found_a_watched_page(self, watched: Store) -> None:
         watched.add_pages([A, B, C], now=0.0)

@@ -5,6 +5,8 @@ from typing import Any
 import fastfeedparser
 from tests.unit.insight.a_watch import URLS
 
+from pollwise.store.tables.reader import TableReader
+
 
 async def test_a_feed_reader_reads_it(asking: Any):
     answer = await asking("GET", "/feed.atom?limit=7")
@@ -42,3 +44,14 @@ async def test_it_can_be_narrowed(asking: Any):
 async def test_what_cannot_be_used(asking: Any):
     for query in ("limit=0", "limit=201", "limit=x", "unread=1", f"tag={'x' * 1001}"):
         assert (await asking("GET", f"/feed.atom?{query}")).status == 400
+
+
+async def test_no_more_changes_are_read_than_are_shown(asking: Any, monkeypatch):
+    read = []
+    made = TableReader._change
+    monkeypatch.setattr(
+        TableReader, "_change", lambda store, row: read.append(row) or made(store, row)
+    )
+    for query in ("limit=3", "limit=3&tag=x", "limit=3&unread=true", "tag=nobody"):
+        assert (await asking("GET", f"/feed.atom?{query}")).status == 200
+    assert len(read) == 9

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.policies.index.dates import FIRST_DATE_ODDS, is_doubted, learn_date
+from pollwise.policies.index.dates import (
+    FIRST_DATE_ODDS,
+    is_doubted,
+    is_stamped,
+    learn_date,
+)
 from pollwise.policies.index.prior import base_prior
 from pollwise.rates.excerpt import likelihoods_of
 from pollwise.rates.lattice import RATE_COUNT, RATES
@@ -58,6 +63,27 @@ def test_true_times_are_believed_however_fast_a_page_is(changes_a_day, days):
     assert not is_doubted(policy.state.pages[0])
     estimate = policy.estimate(0, days * DAY).change_rate
     assert estimate == pytest.approx(changes_a_day / DAY, rel=0.5)
+
+
+@pytest.mark.parametrize("is_rebuilt", [True, False])
+def test_a_site_that_stamps_all_its_pages_each_night_is_not_believed(is_rebuilt):
+    """Else its times are those of the changes, one a day for each page, and no clock is behind."""
+    rng = np.random.default_rng(3)
+    policy = BayesianIndex()
+    changes = [np.cumsum(rng.exponential(DAY, 300)) for _ in range(30)]
+    policy.add([Page(n, seen_at=0.0, site="s") for n in range(30)])
+    seen_at = 0.0
+    for now in (2 * np.arange(1, 51) + rng.uniform(0, 1, 50)) * DAY:
+        for page, times in enumerate(changes):
+            before = times[times <= now]
+            changed = len(before) > 0 and before[-1] > seen_at
+            told = now // DAY * DAY if is_rebuilt or not len(before) else before[-1]
+            policy.observe([Observation(page, now, Outcome(int(changed)), told)])
+        seen_at = now
+    assert is_stamped(policy.state.sites, policy.state.pages[0]) == is_rebuilt
+    assert policy.state.pages["clock_odds"].max() < 0.0
+    rates = [policy.estimate(page, 100 * DAY).change_rate * DAY for page in range(30)]
+    assert np.median(rates) == pytest.approx(1.0, rel=0.25)
 
 
 def likelihoods_at(policy: BayesianIndex, *pages: int) -> np.ndarray:

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pollwise.errors import StateError
+from pollwise.errors import InputError, StateError
 from pollwise.knapsack import allocate
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.arrays import ABSENT, HELD, LEASED
@@ -27,6 +27,7 @@ from pollwise.policies.index.page_index import index_of, time_to_reach
 from pollwise.policies.index.policy import IndexPolicy
 from pollwise.policies.index.state import CALENDAR, NEW, POOL, POOL_CAPACITY, IndexState
 from pollwise.policies.index.whittle import Whittle
+from pollwise.policies.structures.heap import entries
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.worlds.zipf import Zipf
 from pollwise.types import Observation, Outcome, Page
@@ -42,8 +43,8 @@ either_policy = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 def heap_of(state: IndexState, heap: np.ndarray) -> list[int]:
     """The pages of a heap, after a look at its order and its places."""
-    size = int(heap["page"][0])
-    ids, times = heap["page"][1 : size + 1], heap["time"][1 : size + 1]
+    ids, times = entries(heap)["page"], entries(heap)["time"]
+    size = len(ids)
     assert state.pages["place"][ids].tolist() == list(range(1, size + 1))
     for spot in range(2, size + 1):
         assert times[(spot + 2) // 4 - 1] <= times[spot - 1]  # so none is NaN
@@ -399,11 +400,11 @@ def test_where_all_pages_are_due_a_decision_looks_at_some_of_them():
     policy.add([Page(n, site="one", seen_at=0.0) for n in range(5_000)])
     policy.select(10 * DAY, 1)  # which sets the price
     for now in (20 * DAY, 20 * DAY + 1.0):
-        policy.state.calendar["time"][1:] = 0.0
-        waiting = int(policy.state.calendar["page"][0])
+        entries(policy.state.calendar)["time"] = 0.0
+        waiting = len(entries(policy.state.calendar))
         (page,) = policy.select(now, 1).page_ids.tolist()
         policy.observe([Observation(page, now, Outcome.UNCHANGED)])
-        late = policy.state.calendar["time"][1 : policy.state.calendar["page"][0] + 1] > now
+        late = entries(policy.state.calendar)["time"] > now
         assert waiting > 4_000
         assert late.sum() < 150
 
@@ -423,3 +424,14 @@ def test_after_a_copy_the_changes_of_its_site_before_are_no_news():
     policy.copied([0], 29.5 * DAY)
     assert policy.state.pages["overlap"][0] == 0
     assert policy.state.pages["surge"][0] == 0
+
+
+@pytest.mark.parametrize("weight", [math.nan, math.inf, -1.0])
+def test_a_weight_that_cannot_be_is_refused_before_any_is_changed(weight):
+    policy = BayesianIndex()
+    policy.add([Page(0), Page(1)])
+    with pytest.raises(
+        InputError, match=r"^weigh: page 1: weight=\S+ must be finite and at least 0$"
+    ):
+        policy.weigh([0, 1], [2.0, weight])
+    assert policy.state.pages["weight"][:2].tolist() == [1.0, 1.0]

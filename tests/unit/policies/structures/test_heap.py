@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from pollwise.policies.structures.heap import (
     HEAP,
+    entries,
     first_page,
     first_time,
     heap_push,
@@ -46,7 +47,10 @@ def test_it_is_a_sorted_list_by_another_name(changes):
         else:
             heap_push(heap, pages, page, time)
             times[page] = time
-        assert set(heap["page"][1 : heap_size(heap) + 1].tolist()) == set(times)
+        assert (
+            dict(zip(*(entries(heap)[name].tolist() for name in ("page", "time")), strict=True))
+            == times
+        )
         assert all(heap[pages[page]["place"]]["page"] == page for page in times)
         assert all(time_of(heap, pages, page) == time for page, time in times.items())
     order = []
@@ -68,9 +72,8 @@ def test_two_heaps_share_the_pages_and_one_array_that_grows(times):
         heap_push(heaps[page % 2], pages, page, time)
     for n, heap in enumerate(heaps):
         assert first_time(heap) == min(times[n::2])
-        assert sorted(heap["page"][1 : heap_size(heap) + 1].tolist()) == list(
-            range(n, len(times), 2)
-        )
+        assert sorted(entries(heap)["page"].tolist()) == list(range(n, len(times), 2))
+        assert entries(heap)[0]["time"] == first_time(heap)
 
 
 def test_heaps_that_need_no_more_room_stay_as_they_are():

@@ -64,8 +64,9 @@ class ModelPage:
             self.polled_at, self.outcome, self.error = at, seen.outcome, poll.error
             self.etag, self.postponed = poll.memory.etag, None
             self.failures = self.failures + 1 if seen.outcome is Outcome.FAILED else 0
-            if seen.last_changed_at is not None:
-                self.last_changed_at = seen.last_changed_at
+            told, is_new = seen.last_changed_at, seen.outcome is Outcome.CHANGED
+            if told is not None and (is_new or self.seen_at is None or self.seen_at >= told):
+                self.last_changed_at = told
             elif changed:
                 self.last_changed_at = at
             if seen.outcome in (Outcome.CHANGED, Outcome.UNCHANGED):
