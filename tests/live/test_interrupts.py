@@ -1,9 +1,10 @@
-"""Ctrl-C or SIGTERM before a watch has begun leaves the terminal as it was."""
+"""Ctrl-C or SIGTERM before a watch has begun, or while a command is at work, ends it cleanly."""
 
 import os
 import pty
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,20 @@ def test_the_end_at_the_start_shows_the_cursor_and_a_line(
     assert watch.wait() in (0, -number)
     assert shown.rfind(HIDE) <= shown.rfind(SHOW)
     assert b"stopped" in shown.splitlines()[-1]
+
+
+def test_an_experiment_ends_with_its_workers_and_leaves_nothing(tmp_path: Path) -> None:
+    asked = ("reproduce", "gpoks-table-8.2", "--trials", "400", "--no-figure")
+    with subprocess.Popen(
+        [*PROGRAM, *asked], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        said = b""
+        while b" trials" not in said:
+            said += process.stderr.read1(1024)
+        time.sleep(2.0)  # the workers are loading, or at work
+        process.send_signal(signal.SIGTERM)
+        rest = process.stderr.read()
+        assert process.wait() == 130
+    assert b"leaked" not in rest
+    assert b"Traceback" not in rest

@@ -1,7 +1,9 @@
 """Answers on stdout: one JSON document for programs, a table for people; notices on stderr."""
 
 import json
-from contextlib import AbstractContextManager
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pollwise.insight.documents import document
@@ -21,10 +23,19 @@ def notify(text: str) -> None:
     stderr().print(f"pollwise: {text}", soft_wrap=True)
 
 
-def reading_what_was_learned() -> AbstractContextManager[None]:
-    """A context for that; it says so if it takes long."""
-    why = "getting ready: what was learned is read; the first time that takes up to a minute"
-    return told_if_slow(notify, why, after=_SILENT)
+@contextmanager
+def reading_what_was_learned(command: str) -> Iterator[None]:
+    """A context for that; it says so if it takes long, and if this `command` has yet to compile."""
+    from pollwise.kernel_folder import is_compiled, note_compiled
+
+    def say(why: str) -> None:
+        compiles = "" if is_compiled(command) else "; the first time that takes up to a minute"
+        notify(f"{why}{compiles}")
+
+    with told_if_slow(say, "getting ready: what was learned is read", after=_SILENT):
+        yield
+    if "numba" in sys.modules:  # else nothing had to be
+        note_compiled(command)
 
 
 def print_json(answer: Any) -> None:

@@ -33,15 +33,15 @@ def changes(
     """What changed lately, the newest change last; also while a watch runs."""
     from pollwise.console.change_lists import print_changes
     from pollwise.insight.changes import read_changes, since_of
+    from pollwise.insight.page_list import tagged
     from pollwise.insight.shards import stores_of
-    from pollwise.store.place import db_option
+    from pollwise.store.place import command
 
     if as_json and as_atom:
         raise InputError("--json and --atom are two formats: give one of them")
     if mark_read and len(stores_of(db)) > 1:
         raise InputError(
-            "--mark-read is for one shard: name it after --db, as `pollwise shards"
-            f" {db_option(db)}` tells"
+            f"--mark-read is for one shard: name it after --db, as `{command(db, 'shards')}` tells"
         )
     now = time.time()
     since = since or ("1970-01-01" if unread else "1d")
@@ -49,6 +49,8 @@ def changes(
     if begin > now:
         raise InputError(f"--since {since} is in the future: give an earlier time, or an age")
     answer = read_changes(db, since=begin, tag=tag, limit=limit, unread=unread)
+    if tag is not None and not answer.changes:
+        tagged(db, tag)
     if as_json:
         print_json(answer)
     elif as_atom:
@@ -57,7 +59,7 @@ def changes(
 
         stdout().out(atom_feed(answer.id, answer.changes, now).decode(), end="")
     else:
-        print_changes(answer, now)
+        print_changes(answer, now, unread=unread)
     if mark_read and (listed := tuple(one.seq for one in answer.changes if not one.read)):
         from pollwise.live.control import ask
         from pollwise.live.requests import MarkRead, described

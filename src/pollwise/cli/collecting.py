@@ -152,14 +152,14 @@ def search(
     from pollwise.search.ordering import search_in_order
     from pollwise.settings import WatchSettings, latest_settings
     from pollwise.store import Store
-    from pollwise.store.place import db_option
+    from pollwise.store.place import command
 
     query = " ".join(words)
     with Store.open_readonly(db) as store:
         if isinstance(latest_settings(store), WatchSettings):
             raise InputError(
                 f"{db} holds a watch, whose pages are not searched: name a database that `pollwise"
-                f" collect` made; `pollwise status {db_option(db)}` tells what is in this one"
+                f" collect` made; `{command(db, 'status')}` tells what is in this one"
             )
         hits = search_in_order(store, query, limit)
     if as_json:
@@ -172,13 +172,14 @@ def export(
     file: Annotated[
         str,
         typer.Argument(
-            help="Such as pages.jsonl, .opml (feeds alone), .parquet or .warc.gz; -: stdout."
+            help="Such as pages.jsonl, .txt (a list for --file), .opml (feeds alone), .parquet or"
+            " .warc.gz; -: stdout."
         ),
     ],
     format_name: Annotated[
         str | None,
         typer.Option(
-            "--format", help="jsonl, opml, parquet or warc, where the name does not tell."
+            "--format", help="jsonl, txt, opml, parquet or warc, where the name does not tell."
         ),
     ] = None,
     db: Db = DB,
@@ -191,13 +192,13 @@ def export(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
 ) -> None:
-    """Write the pages of which there is a copy into a file for other programs."""
+    """Write the pages into a file for other programs; those without a copy into a list alone."""
     import sys
     import time
     from functools import partial
 
     from pollwise.console.streams import stderr
-    from pollwise.export import count_left_out, export_collection, export_into
+    from pollwise.export import count_left_out, count_not_listed, export_collection, export_into
 
     path = Path(file)
     # As it was given: the path ./- is a file.
@@ -214,6 +215,9 @@ def export(
     )
     more = f"; left out, as there is no copy yet: {without_copy:,d}" if without_copy else ""
     more += f"; left out, as they are no feeds: {no_feeds:,d}" if no_feeds else ""
+    named, paused = count_not_listed(db, path, format_name)
+    more += f"; left out, as a list has none: {named:,d} names" if named else ""
+    more += f"; paused, which a list does not say: {paused:,d}" if paused else ""
     where = "" if file == _STDOUT else f" to {path}"
     stderr().print(f"pages written{where}: {count:,d}{more}", soft_wrap=True)
 

@@ -202,10 +202,12 @@ def list_pages(
 ) -> None:
     """The pages that are watched, and how they stand."""
     from pollwise.console.page_list import print_page_list
-    from pollwise.insight.page_list import Order, read_page_list
+    from pollwise.insight.page_list import Order, read_page_list, tagged
 
-    with reading_what_was_learned():
+    with reading_what_was_learned("list"):
         answer = read_page_list(db, tag=tag, text=text, order=Order(order.value), limit=limit)
+    if tag is not None and not answer.results:
+        tagged(db, tag)
     if as_json:
         print_json(answer)
     else:
@@ -261,21 +263,14 @@ def _require_one_to_name(name: str | None, pages: int) -> None:
 
 def _chosen(urls: Sequence[str] | None, tag: str | None, db: "Place") -> list[str]:
     """The canonical URLs that were named, or those of the pages with a tag."""
-    from pollwise.insight.shards import stores_of
-    from pollwise.store import Store
+    from pollwise.insight.page_list import tagged
     from pollwise.web.urls import canonical
 
     if bool(urls) == (tag is not None):
         raise InputError("which pages? Name their URLs, or a tag that they share with --tag")
     if urls:
         return list(dict.fromkeys(map(canonical, urls)))
-    tagged = []
-    for place in stores_of(db):
-        with Store.open_readonly(place) as store:
-            tagged += [record.page.url for record in store.pages() if tag in record.page.tags]
-    if not tagged:
-        raise InputError(f"no page of {db} has the tag {tag}: `pollwise list` shows the tags")
-    return tagged
+    return tagged(db, tag or "")
 
 
 def _ask(db: "Place", request: "Request", *, make: bool = False, as_json: bool = False) -> "Effect":

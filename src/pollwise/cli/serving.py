@@ -116,15 +116,15 @@ def serve(
     from pollwise.console.slow_readers import stderr_beside
     from pollwise.insight.shards import stores_of
     from pollwise.live.shards import watched_shard
-    from pollwise.store.place import db_option
+    from pollwise.store.place import command
 
     told = {"budget": budget, "shares": listed(shares)}
     terms = configured(config, None, db, told)
     telling = telling_of(log, verbose=verbose)
     if no_polling and len(stores_of(terms.db)) > 1:
         raise InputError(
-            f"--no-polling shows one shard: name it after --db, as `pollwise shards"
-            f" {db_option(terms.db)}` tells"
+            f"--no-polling shows one shard: name it after --db, as `{command(terms.db, 'shards')}`"
+            " tells"
         )
     with (
         stderr_beside(telling.say),

@@ -286,6 +286,7 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Run the experiment behind a published table or figure, on all cores."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C, with its workers
     from pollwise.console.experiments import print_experiments, print_reproduction
     from pollwise.console.streams import progress_line, stdout
     from pollwise.experiments.registry import experiments

@@ -289,7 +289,7 @@ def status(db: Db = DB, as_json: Json = False) -> None:
         else:
             print_shards(split)
         return
-    with reading_what_was_learned():
+    with reading_what_was_learned("status"):
         answer = read_status(db)
     if as_json:
         print_json(answer)
@@ -319,11 +319,13 @@ def shards(
     from pollwise.console.shards import print_shards
     from pollwise.insight.shards import read_shards
     from pollwise.live.shards import split_anew
+    from pollwise.store.place import command
 
     if into is not None:
         split_anew(db, into, budget)
     elif budget is not None:
-        raise InputError("--budget is for --into: `pollwise budget` changes it later")
+        changes = command(db, "budget", "N/TIME")
+        raise InputError(f"--budget is for --into: `{changes}` changes it later")
     answer = read_shards(db)
     if answer is None:
         raise InputError(f"{db} is not split: --into NUMBER splits an empty PostgreSQL database")
@@ -343,12 +345,12 @@ def explain(
     from pollwise.insight.explanation import read_explanation
     from pollwise.insight.shards import store_of
 
-    with reading_what_was_learned():
+    with reading_what_was_learned("explain"):
         answer = read_explanation(store_of(db, url), url)
     if as_json:
         print_json(answer)
     else:
-        print_explanation(answer)
+        print_explanation(answer, db)
 
 
 def check(
@@ -472,7 +474,7 @@ def plan(
 
     if plot is not None:
         require_drawable(plot, "leave out --plot")
-    with reading_what_was_learned():
+    with reading_what_was_learned("plan"):
         answer = read_plan(db, freshness, curve=plot is not None)
     if plot is not None:
         draw_plan(plot, answer)

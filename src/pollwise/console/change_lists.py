@@ -32,8 +32,11 @@ _STRUCK = {Edit.SAME: "", Edit.REMOVED: "red strike", Edit.ADDED: "green"}
 _FURTHER = 4 * WEEK
 
 
-def print_changes(answer: Changes, now: float) -> None:
-    """The answer of `pollwise changes` at this time (UTC seconds): the newest change last."""
+def print_changes(answer: Changes, now: float, *, unread: bool = False) -> None:
+    """The answer of `pollwise changes` at this time (UTC seconds): the newest change last.
+
+    `unread`: only those were asked for.
+    """
     console, notes = stdout(), stderr()
     if answer.left_out:
         notes.print(
@@ -45,7 +48,9 @@ def print_changes(answer: Changes, now: float) -> None:
         print_change(console, change.seen_at, change.url, found, _changed(change))
     if not answer.changes:
         more = ": --since 4w looks further back" if answer.since > now - _FURTHER else ""
-        notes.print(f"no changes since {moment(answer.since)} (UTC){more}", soft_wrap=True)
+        all_kept = unread and answer.since <= 0
+        since = "" if all_kept else f" since {moment(answer.since)} (UTC){more}"
+        notes.print(f"no {'unread ' if unread else ''}changes{since}", soft_wrap=True)
 
 
 def print_history(answer: History) -> None:

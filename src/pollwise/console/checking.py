@@ -21,6 +21,9 @@ _KINDS = {
 }
 
 
+_NOTHING = "nothing: what was read has no text that counts"
+
+
 def print_check(page: PageCheck) -> None:
     """The answer of `pollwise check`."""
     rows = [("answer", _answer(page))]
@@ -54,7 +57,7 @@ def _when(item: FoundItem) -> str:
 def _block_rows(page: PageCheck) -> list[tuple[str, str]]:
     return [
         ("fetches", _fetches(page)),
-        ("counts", f"{count(page.blocks, 'block')}, beginning with:"),
+        ("counts", f"{count(page.blocks, 'block')}, beginning with:" if page.blocks else _NOTHING),
         *(("", text) for text in page.kept),
         *(("ignored", text) for text in page.ignored),
         *masked_rows(page.masked),

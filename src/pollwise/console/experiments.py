@@ -5,9 +5,10 @@ from typing import Any
 
 from rich.table import Column, Table
 
+from pollwise.console.quantities import count
 from pollwise.console.streams import stdout
 from pollwise.experiments.experiment import Experiment
-from pollwise.experiments.report import told_agreement
+from pollwise.experiments.report import few_trials, told_agreement
 from pollwise.experiments.reproduction import Reproduction
 from pollwise.experiments.wording import number, table
 
@@ -30,7 +31,9 @@ def print_experiments(
 def _outcome(summary: dict[str, Any] | None) -> str:
     if summary is None:
         return "not recorded"
-    effort = f"{summary['trials']:,d} trials, {summary['seconds']:,.0f} s"
+    is_shared = summary["trials"] > 1 and summary["seconds"] == 0
+    spent = "shared with an item above" if is_shared else f"{summary['seconds']:,.0f} s"
+    effort = f"{count(summary['trials'], 'trial')}, {spent}"
     return f"{effort}: {told_agreement(summary)}"
 
 
@@ -57,6 +60,8 @@ def print_reproduction(result: Reproduction) -> None:
                 f" {each.reason}"
             )
     console.print(f"Agreement: {told_agreement(result.summary())}.")
+    if result.trials < experiment.trials:
+        console.print(few_trials(result.trials, experiment.trials), soft_wrap=True)
     if experiment.remark:
         console.print(experiment.remark)
     notes = "± is one standard error"

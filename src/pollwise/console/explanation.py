@@ -7,28 +7,29 @@ from rich.table import Table
 
 from pollwise.console.masked_parts import masked_rows
 from pollwise.console.quantities import count, not_known, number, rate, rate_between, worth
-from pollwise.console.remedies import ALWAYS_REMEDY
+from pollwise.console.remedies import always_remedy
 from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
 from pollwise.insight.collection import CollectedExplanation
 from pollwise.insight.explanation import Explanation, RateSources, RecentPoll
 from pollwise.scheduler.bounds import ALWAYS
+from pollwise.store.place import Place, command
 from pollwise.texts import plain
 from pollwise.types import Outcome
 
 __all__ = ["collected_reason_told", "print_explanation", "reason_told", "sources_told"]
 
 
-def print_explanation(page: Explanation | CollectedExplanation) -> None:
-    """The answer of `pollwise explain`, for a page of a watch or of a collection."""
+def print_explanation(page: Explanation | CollectedExplanation, db: Place) -> None:
+    """The answer of `pollwise explain`, for a page of a watch or of a collection in `db`."""
     if isinstance(page, CollectedExplanation):
         _print_collected(page)
     else:
-        _print_watched(page)
+        _print_watched(page, db)
 
 
 def _polls(page: Explanation | CollectedExplanation) -> list[tuple[str, str]]:
-    outcome = "none" if page.outcome is None else page.outcome.name.lower()
+    outcome = "" if page.outcome is None else page.outcome.name.lower()
     if page.outcome is Outcome.CHANGED and page.changes == 0:
         outcome = "first copy"
     changed_at = moment(page.last_changed_at)
@@ -36,7 +37,7 @@ def _polls(page: Explanation | CollectedExplanation) -> list[tuple[str, str]]:
         changed_at += ", as its server tells"
     rows = [
         ("polls", f"{page.polls:,}, of which {page.changes:,} found a change"),
-        ("latest poll (UTC)", f"{moment(page.polled_at)}, {outcome}"),
+        ("latest poll (UTC)", f"{moment(page.polled_at)}, {outcome}" if outcome else "none yet"),
         ("latest change (UTC)", changed_at),
     ]
     if page.postponed is not None:
@@ -92,7 +93,8 @@ def _value(page: CollectedExplanation) -> list[tuple[str, str]]:
     return [("expected relevance", f"{page.value:.2f}, of a request")]
 
 
-def _print_watched(page: Explanation) -> None:
+def _print_watched(page: Explanation, db: Place) -> None:
+    resumes = command(db, "resume", page.url)
     rows = [
         *([("name", page.name)] if page.name else []),
         *_polls(page),
@@ -103,7 +105,7 @@ def _print_watched(page: Explanation) -> None:
         ("index now", _index(page)),
         ("price of a poll", _price(page)),
         *_times(page),
-        ("why", reason_told(page)),
+        ("why", reason_told(page, resume=f"`{resumes}` lets it be polled again")),
     ]
     if page.tags:
         rows.append(("tags", " ".join(page.tags)))
@@ -119,7 +121,7 @@ def _print_watched(page: Explanation) -> None:
     if page.render:
         rows.append(("rendered", "a browser runs its scripts before it is read"))
     if page.host_free_at is not None:
-        rows.append(("its host", f"is left alone until {moment(page.host_free_at)}"))
+        rows.append(("its host", _host(page)))
     if page.host_limit is not None:
         rows.append(("limit of its host", f"at most {page.host_limit}"))
     if page.error:
@@ -127,14 +129,24 @@ def _print_watched(page: Explanation) -> None:
     recent = ", ".join(map(_found, page.recent))
     rows.append(("recent polls", recent or "-"))
     if page.changes_in_row >= ALWAYS:
-        told = f"the latest {page.changes_in_row} all found a change: {ALWAYS_REMEDY}"
+        told = f"the latest {page.changes_in_row} all found a change: {always_remedy(db, page.url)}"
         rows.append(("differs at every poll", told))
     rows += masked_rows(page.masked)
     if any(part.number is not None for part in page.masked):
-        rows.append(("to unmask", f"`pollwise unmask {page.url} [NUMBER]`"))
+        unmasks = command(db, "unmask", page.url, "NUMBER")
+        rows.append(("to unmask", f"`{unmasks}`; without a number all of them"))
     console = stdout()
     console.print(pairs(page.url, rows))
     console.print("A page is polled when its index reaches the price.")
+
+
+def _host(page: Explanation) -> str:
+    told = f"is left alone until {moment(page.host_free_at)}"
+    if page.host_blocked_by is None:
+        return told
+    return (
+        f"{told}, as it asked for that at {page.host_blocked_by.url}: {page.host_blocked_by.error}"
+    )
 
 
 def _index(page: Explanation) -> str:
@@ -206,7 +218,7 @@ def reason_told(
     page: Explanation,
     at: Callable[[float | None], str] = moment,
     *,
-    resume: str = "`pollwise resume` lets it be polled again",
+    resume: str,
 ) -> str:
     """Why a page is polled next or not, in words; `at` says times, `resume` how to go on."""
     if page.paused:

@@ -5,7 +5,7 @@ from rich.text import Text
 from pollwise.console.quantities import count
 from pollwise.console.streams import stdout
 from pollwise.live.importing import ImportReport
-from pollwise.store.place import Place, db_option
+from pollwise.store.place import Place, command
 
 __all__ = ["print_import"]
 
@@ -24,6 +24,6 @@ def print_import(report: ImportReport, db: Place) -> None:
     if len(report.left_out) > _SHOWN:
         lines.append(f"  and {len(report.left_out) - _SHOWN:,d} more (--json tells all)")
     goes_on = "the watch that runs has taken them" if report.running else None
-    lines.append(goes_on or f"`pollwise watch {db_option(db)}` watches them")
+    lines.append(goes_on or f"`{command(db, 'watch')}` watches them")
     for line in lines:
         stdout().print(Text(line), soft_wrap=True)

@@ -15,9 +15,10 @@ from pollwise.console.quantities import (
     unit_of,
 )
 from pollwise.console.streams import stdout
+from pollwise.console.tables import print_figures
 from pollwise.insight.capacity import shortfall_words
 from pollwise.insight.plan import Plan, PlannedBudget
-from pollwise.insight.words import ALL_PAUSED
+from pollwise.insight.words import all_paused
 from pollwise.texts import plain
 from pollwise.units import DAY
 
@@ -32,7 +33,11 @@ def print_plan(plan: Plan) -> None:
     if plan.results is None:
         evidence = plan.evidence
         are_all_paused = plan.paused == plan.pages
-        why = ALL_PAUSED if are_all_paused else not_known(evidence.polls, evidence.needed)
+        why = (
+            all_paused(plan.database)
+            if are_all_paused
+            else not_known(evidence.polls, evidence.needed)
+        )
         console.print(f"{heading}: {why}", soft_wrap=True)
         return
     [present] = [budget for budget in plan.results if budget.factor == 1.0]
@@ -56,7 +61,7 @@ def print_plan(plan: Plan) -> None:
         budgets[f"for {plan.wanted_freshness:g}"] = plan.wanted
     for name, budget in budgets.items():
         table.add_row(name, *_cells(budget, poll_unit, found_unit))
-    console.print(table)
+    print_figures(console, table)
     if plan.shortfall is not None:
         words = shortfall_words(plan.shortfall, plan.budget, present.budget_per_day)
         console.print(words, soft_wrap=True)

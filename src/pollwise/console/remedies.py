@@ -1,6 +1,14 @@
 """What people can do about what they are told, in words."""
 
-__all__ = ["ALWAYS_REMEDY"]
+import shlex
 
-ALWAYS_REMEDY = "`pollwise check URL` shows what; watch its feed instead, or give it less weight"
-"""For a page that differs at every poll."""
+from pollwise.store.place import Place, db_option
+
+__all__ = ["always_remedy"]
+
+
+def always_remedy(db: Place | str, url: str = "URL") -> str:
+    """For a page that differs at every poll."""
+    # Without --db a check looks at no database, not at the usual one.
+    checks = f"pollwise check {shlex.quote(url)} {db_option(db)}"
+    return f"`{checks}` shows what; watch its feed instead, or give it less weight"

@@ -6,6 +6,7 @@ from typing import Any
 from rich.table import Column, Table
 
 from pollwise.console.streams import stdout
+from pollwise.console.tables import print_figures
 
 __all__ = ["print_past_checks", "print_replay"]
 
@@ -42,10 +43,10 @@ def print_replay(results: Sequence[Figures]) -> None:
     console = stdout()
     if not console.is_terminal:
         console.width = _WIDTH_OF_FILES
-    console.print(table)
+    print_figures(console, table)
     compared = [result for result in results if "against" in result]
     if compared:
-        console.print(_differences(compared, keys))
+        print_figures(console, _differences(compared, keys))
 
 
 def print_past_checks(results: Sequence[Figures]) -> None:
@@ -59,7 +60,7 @@ def print_past_checks(results: Sequence[Figures]) -> None:
         )
         table.add_row(result["policy"], f"{result['polls']:,.0f}", *numbers)
     console = stdout()
-    console.print(table)
+    print_figures(console, table)
     for result in results[1:]:
         console.print(
             f"With as many polls, {result['policy']} would have seen"

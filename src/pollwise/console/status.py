@@ -14,7 +14,7 @@ from pollwise.console.quantities import (
     percent,
     storage,
 )
-from pollwise.console.remedies import ALWAYS_REMEDY
+from pollwise.console.remedies import always_remedy
 from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
 from pollwise.insight.capacity import shortfall_words, taken_words
@@ -23,7 +23,7 @@ from pollwise.insight.forecasts import Interval
 from pollwise.insight.growth import Growth
 from pollwise.insight.receivers import FailingReceiver
 from pollwise.insight.status import PeriodOutlook, Status
-from pollwise.insight.words import ALL_PAUSED
+from pollwise.insight.words import all_paused
 from pollwise.store.records import ClockSetBack
 from pollwise.store.retention import MOST_EVENT_BYTES, parse_retention
 from pollwise.units import DAY
@@ -70,7 +70,7 @@ def print_status(status: Status) -> None:
         for url in status.always_changes:
             restless.add_row(url)
         console.print(restless)
-        console.print(f"differs at every poll: {ALWAYS_REMEDY}")
+        console.print(f"differs at every poll: {always_remedy(status.database)}")
 
 
 def _titled(title: str, shown: Sequence[object], count: int) -> str:
@@ -81,8 +81,8 @@ def _rows(status: Status) -> list[tuple[str, str]]:
     paused = f", {status.paused:,} paused" if status.paused else ""
     rows = [
         ("pages", f"{status.pages:,} ({status.failing:,} failing, {status.gone:,} gone{paused})"),
-        ("polls", f"{status.polls:,}"),
-        ("changes found", f"{status.changes:,}"),
+        ("polls", f"{status.polls:,}, of these pages"),
+        ("changes found", f"{status.changes:,}, by these polls"),
         ("versions kept", _versions(status)),
         ("event log", f"{storage(status.event_bytes)} of at most {storage(MOST_EVENT_BYTES)}"),
         ("size", _size(status)),
@@ -94,7 +94,7 @@ def _rows(status: Status) -> list[tuple[str, str]]:
         ),
         # A collection has none.
         *([("objective", status.objective or "-")] if status.collection is None else []),
-        ("last start (UTC)", "never" if status.started_at is None else moment(status.started_at)),
+        ("last start (UTC)", _started(status)),
     ]
     if status.quiet_until is not None:
         told = f"no poll begins until {moment(status.quiet_until)} (UTC)"
@@ -126,10 +126,18 @@ def _rows(status: Status) -> list[tuple[str, str]]:
     elif status.evidence is not None:
         are_all_paused = status.paused == status.pages
         few = not_known(status.evidence.polls, status.evidence.needed)
-        rows.append(("forecast", ALL_PAUSED if are_all_paused else few))
+        rows.append(("forecast", all_paused(status.database) if are_all_paused else few))
     if status.collection is not None:
         rows += _collection_rows(status.collection)
     return rows
+
+
+def _started(status: Status) -> str:
+    if status.started_at is None:
+        return "never"
+    # A first run of a collection compiles before it polls.
+    waits = status.collection is not None and status.polls == 0
+    return moment(status.started_at) + ("; getting ready, no poll has ended yet" if waits else "")
 
 
 def _versions(status: Status) -> str:
@@ -190,7 +198,7 @@ def _collection_rows(collection: CollectionStatus) -> list[tuple[str, str]]:
             f" {collection.relevant:,} relevant (sum {collection.relevance:.1f}),"
             f" {collection.copies:,} {'copy' if collection.copies == 1 else 'copies'}",
         ),
-        ("fringe", f"{collection.fringe:,} pages known by links only"),
+        ("fringe", f"{count(collection.fringe, 'page')} known by links only"),
         ("gone", f"{collection.gone:,}"),
     ]
     if collection.left_out:

@@ -10,11 +10,22 @@ from rich.text import Text
 from pollwise.console.streams import stdout
 from pollwise.insight.words import moment
 
-__all__ = ["Shortened", "folded", "moment", "pairs", "print_lines", "short"]
+__all__ = [
+    "Shortened",
+    "folded",
+    "moment",
+    "pairs",
+    "print_figures",
+    "print_lines",
+    "short",
+]
 
 _LEAST = 16
 """Characters that are left of a shortened text."""
 _WIDTH_OF_FILES = 10_000
+_FEWEST_COLUMNS = 2
+_BORDER = 3
+"""Characters beside what a column holds."""
 
 
 class Shortened:
@@ -39,6 +50,37 @@ def print_lines(table: Table) -> None:
     if not console.is_terminal:
         console.width = _WIDTH_OF_FILES
     console.print(table)
+
+
+def print_figures(console: Console, table: Table) -> None:
+    """Print a table of figures, none of which is cut: last columns without room are only named."""
+    left_out: list[str] = []
+    while len(table.columns) > _FEWEST_COLUMNS and not _fits(console, table):
+        heading = str(table.columns.pop().header)
+        left_out.insert(0, heading.replace("\n", " "))
+    console.print(table)
+    if left_out:
+        told = f"left out, as the terminal has {console.width} columns: {'; '.join(left_out)}"
+        console.print(told, soft_wrap=True)
+
+
+def _fits(console: Console, table: Table) -> bool:
+    """Give columns the widths at which no word is cut, if there is room for that."""
+    wide = console.options.update(width=_WIDTH_OF_FILES)
+    least, most = [], []
+    for column in table.columns:
+        cells = [Measurement.get(console, wide, cell) for cell in (column.header, *column.cells)]
+        most.append(max(cell.maximum for cell in cells))
+        least.append(most[-1] if column.no_wrap else max(cell.minimum for cell in cells))
+    room = console.width - _BORDER * len(least) - 1
+    if sum(most) <= room:
+        return True
+    spare = room - sum(least)
+    for column, fewest, wanted in zip(table.columns, least, most, strict=True):
+        more = max(min(wanted - fewest, spare), 0)
+        column.width = fewest + more
+        spare -= more
+    return sum(least) <= room
 
 
 def folded(heading: str) -> Column:

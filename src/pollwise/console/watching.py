@@ -14,13 +14,14 @@ from pollwise.console.log import LogFormat, object_line
 from pollwise.console.outages import Outage
 from pollwise.console.quantities import count, duration
 from pollwise.console.redirects import Redirects
-from pollwise.console.remedies import ALWAYS_REMEDY
-from pollwise.events import Added, Removed
+from pollwise.console.remedies import always_remedy
+from pollwise.events import Added, HostBlocked, Removed
 from pollwise.insight.changes import happened
 from pollwise.insight.documents import document
 from pollwise.insight.polled import polled_page
+from pollwise.insight.words import moment
 from pollwise.scheduler.bounds import ALWAYS
-from pollwise.store.place import Place
+from pollwise.store.place import Place, command
 from pollwise.store.records import ChangeKind
 from pollwise.types import Outcome
 
@@ -35,6 +36,8 @@ __all__ = ["Detail", "WatchDisplay", "trouble_of"]
 _MOST_LINES = 3
 """Of a page, a minute: some pages change at every poll."""
 _MOST_NAMED = 3
+_LONG = 10.0
+"""Seconds; that a host is left alone for less is not worth telling."""
 _WIDTH_OF_SPINNER = 2
 _LOOK_EVERY = 0.25
 """Seconds; what comes next takes a millisecond to find."""
@@ -63,6 +66,7 @@ class WatchDisplay(RunDisplay):
         detail: Detail = Detail.news,
         log: LogFormat = LogFormat.text,
     ) -> None:
+        self._db = db
         self._polls = self._changes = self._postponed = 0
         self._troubles: dict[int, str | None] = {}
         """What was wrong at the latest poll of each page, as far as it was told; None: nothing was
@@ -143,7 +147,7 @@ class WatchDisplay(RunDisplay):
             if self._detail is Detail.news:
                 self._heed_network(report, page.scope, len(watched))
             self._heed_redirect(report, page.url, watched)
-            self._show(report, page.url, first_copy=first_copy, kind=kind)
+            self._show(report, page.url, watched, first_copy=first_copy, kind=kind)
             is_postponed = report.result.observation.outcome is Outcome.POSTPONED
             if page.seen_at is None and not is_postponed:
                 self._never_seen.add(page_id)
@@ -152,7 +156,13 @@ class WatchDisplay(RunDisplay):
         self._tell_at_times()
 
     def _show(
-        self, report: "PollReport", url: str, *, first_copy: bool, kind: ChangeKind | None
+        self,
+        report: "PollReport",
+        url: str,
+        watched: "Mapping[int, Watched]",
+        *,
+        first_copy: bool,
+        kind: ChangeKind | None,
     ) -> None:
         observation = report.result.observation
         at, outcome = observation.polled_at, observation.outcome
@@ -182,7 +192,7 @@ class WatchDisplay(RunDisplay):
                 and report.result.memory.noise.changes_in_a_row >= ALWAYS
             ):
                 self._restless.add(page_id)
-                self._tell(at, f"differs at every poll ({ALWAYS_REMEDY})", url)
+                self._tell(at, f"differs at every poll ({always_remedy(self._db, url)})", url)
         if kind is not None:
             self._tell_change(report, url, kind)
         trouble = trouble_of(report)
@@ -198,6 +208,8 @@ class WatchDisplay(RunDisplay):
             news = None if kind is not None else trouble
         if self._detail is Detail.polls:
             news = trouble or ("first copy" if first_copy else outcome.name.lower())
+        if news is not None and news == trouble and outcome is Outcome.FAILED:
+            news = f"failed ({report.result.error}{_left_alone(report, watched)})"
         if news is not None:
             self._tell(at, news, url, level="info" if trouble is None else "warning")
 
@@ -214,7 +226,8 @@ class WatchDisplay(RunDisplay):
         has_answer = seen.outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.GONE)
         if has_answer and self._redirects.note(seen.page_id, report.answered_by, watched):
             known = f"redirects to {report.answered_by}, which is watched as well"
-            remedy = f"what changes there is told once; `pollwise remove {url}` saves these polls"
+            removes = command(self._db, "remove", url)
+            remedy = f"what changes there is told once; `{removes}` saves these polls"
             self._tell(seen.polled_at, f"{known} ({remedy})", url)
 
     def _tell_change(self, report: "PollReport", url: str, kind: ChangeKind) -> None:
@@ -320,3 +333,14 @@ def trouble_of(report: "PollReport") -> str | None:
     if result.error is None or result.observation.outcome is Outcome.POSTPONED:
         return None
     return f"failed ({result.error})"
+
+
+def _left_alone(report: "PollReport", watched: "Mapping[int, Watched]") -> str:
+    """What else waits as the host of a failed poll asked to be left alone; empty: nothing."""
+    for notice in report.notices:
+        at = report.result.observation.polled_at
+        if isinstance(notice, HostBlocked) and notice.until - at >= _LONG:
+            pages = sum(own.page.scope == notice.scope for own in watched.values())
+            others = f", with its {pages:,} pages" if pages > 1 else ""
+            return f"; {notice.scope} is left alone until {moment(notice.until)}{others}"
+    return ""

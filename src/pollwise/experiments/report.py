@@ -13,7 +13,7 @@ from pollwise.experiments.trials import Played
 from pollwise.experiments.wording import number, table
 from pollwise.export.draft import draft
 
-__all__ = ["page", "recorded", "reproduce_all", "told_agreement"]
+__all__ = ["few_trials", "page", "recorded", "reproduce_all", "told_agreement"]
 
 _PAGE, _SUMMARIES = "reproduction.md", "reproduction.json"
 
@@ -63,6 +63,16 @@ def told_agreement(summary: Mapping[str, Any]) -> str:
     return "; ".join(parts) or "the paper says nothing of it"
 
 
+def few_trials(trials: int, meant: int) -> str:
+    """What is to be said of an item that was run with fewer trials than it is meant for.
+
+    >>> few_trials(3, 1000)
+    '3 trials prove nothing for or against a claim: the item is meant for 1,000.'
+    """
+    few = f"{trials:,d} trials prove nothing for or against a claim"
+    return f"{few}: the item is meant for {meant:,d}."
+
+
 def page(done: Sequence[Reproduction], of: int) -> str:
     """The page of those that are done, of so many."""
     every = counts(each for result in done for each in result.compared)
@@ -96,6 +106,8 @@ def _section(result: Reproduction) -> list[str]:
         f"{experiment.title} ({experiment.source}). {result.trials:,d} trials,"
         f" {result.seconds:.0f} s.",
     ]
+    if result.trials < experiment.trials:
+        lines += ["", few_trials(result.trials, experiment.trials)]
     if result.figure is not None:
         lines += ["", f"![{result.name}]({result.figure.name})"]
     if result.findings:

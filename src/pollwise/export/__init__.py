@@ -3,8 +3,9 @@
 from pollwise.export.collection import (
     FORMATS,
     count_left_out,
+    count_not_listed,
     export_collection,
     export_into,
 )
 
-__all__ = ["FORMATS", "count_left_out", "export_collection", "export_into"]
+__all__ = ["FORMATS", "count_left_out", "count_not_listed", "export_collection", "export_into"]

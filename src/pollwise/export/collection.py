@@ -12,21 +12,29 @@ from pollwise.export.draft import draft
 from pollwise.export.jsonl import write_jsonl
 from pollwise.export.opml import FEED, write_opml
 from pollwise.export.parquet import write_parquet
+from pollwise.export.url_list import write_url_list
 from pollwise.export.warc import write_warc
 from pollwise.extras import require_extra
 from pollwise.settings import is_collection
 from pollwise.store import Place, Store
 
-__all__ = ["FORMATS", "count_left_out", "export_collection", "export_into"]
+__all__ = ["FORMATS", "count_left_out", "count_not_listed", "export_collection", "export_into"]
 
 _Writer = Callable[[BinaryIO, Store, float | None], int]
 
-FORMATS = ("jsonl", "opml", "parquet", "warc")
+FORMATS = ("jsonl", "txt", "opml", "parquet", "warc")
 
-_SUFFIXES = {".jsonl": "jsonl", ".opml": "opml", ".parquet": "parquet", ".warc.gz": "warc"}
+_SUFFIXES = {
+    ".jsonl": "jsonl",
+    ".txt": "txt",
+    ".opml": "opml",
+    ".parquet": "parquet",
+    ".warc.gz": "warc",
+}
 _DEVICES = (Path("/dev"), Path("/dev/fd"))
 _EXTRAS = ("parquet", "warc")
 _WITHOUT_BODIES = {
+    "txt": "a list names pages only: choose jsonl or parquet for their bodies",
     "opml": "OPML only names feeds: choose jsonl or parquet for their bodies",
     "warc": "a WARC file has all bodies anyway: leave out --bodies",
 }
@@ -45,11 +53,13 @@ def export_collection(
 ) -> int:
     """Write the pages of a database of which there is a copy into a file; the number of pages.
 
+    A list for `--file` (txt) has those without a copy, too.
+
     `now` is the time of the export, in UTC seconds since 1970. With `min_relevance` (0 to 1), only
     pages at least that relevant. OPML has only feeds. With `bodies`, JSON lines and Parquet also
     have the body of the latest version of each page. Without `format_name`, the file's name gives
-    the format: .jsonl, .opml, .parquet or .warc.gz. The file shows one state of the database; a
-    writer may be at work meanwhile. It is written as a whole or not at all. `InputError` if there
+    the format: .jsonl, .txt, .opml, .parquet or .warc.gz. The file shows one state of the database;
+    a writer may be at work meanwhile. It is written as a whole or not at all. `InputError` if there
     is a file already (unless `force`), a symbolic link or a device, it cannot be written, a library
     is missing, the format has no place for `bodies`, or a watch has no relevances; `StoreError` if
     the database cannot be read.
@@ -89,11 +99,26 @@ def export_into(
 
 def count_left_out(db: Place, path: Path, format_name: str | None = None) -> tuple[int, int]:
     """How many pages such an export leaves out: without a copy yet, and no feeds, for OPML."""
+    name = format_name or _format_of(path)
+    if name == "txt":
+        return 0, 0
     with Store.open_readonly(db) as store:
-        if (format_name or _format_of(path)) != "opml":
+        if name != "opml":
             return store.count_without_copy(), 0
         others = [one.first_seen_at is None for one in store.pages() if one.source != FEED]
         return sum(others), len(others) - sum(others)
+
+
+def count_not_listed(db: Place, path: Path, format_name: str | None = None) -> tuple[int, int]:
+    """How many pages have a name and how many are paused, of which such an export says nothing.
+
+    Only a list for `--file` does not: it is to bring the same pages again.
+    """
+    if (format_name or _format_of(path)) != "txt":
+        return 0, 0
+    with Store.open_readonly(db) as store:
+        pages = [record.page for record in store.pages()]
+    return sum(bool(page.name) for page in pages), sum(page.paused for page in pages)
 
 
 def _writer(name: str, now: float, *, bodies: bool) -> _Writer:
@@ -106,6 +131,7 @@ def _writer(name: str, now: float, *, bodies: bool) -> _Writer:
         require_extra(name, f"the format {name}", "choose jsonl")
     writers: dict[str, _Writer] = {
         "jsonl": partial(write_jsonl, bodies=bodies),
+        "txt": write_url_list,
         "opml": write_opml,
         "parquet": partial(write_parquet, bodies=bodies),
         "warc": partial(write_warc, now=now),

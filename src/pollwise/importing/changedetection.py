@@ -1,7 +1,8 @@
 """Pages and their past checks from a backup of changedetection.io (a zip file).
 
 Until version 0.53 the file `url-watches.json` has all watches; since then each has a `watch.json`
-in a folder of its own, and each tag a `tag.json`. `history.txt` beside has a line `time,file` for
+in a folder of its own, and each tag a `tag.json`, and `changedetection.json` has the settings for
+all. `history.txt` beside has a line `time,file` for
 every version that was found: the first one is the first copy, each other one a change. Checks in
 between are not noted: they are taken to have been made at the interval that was set.
 """
@@ -26,6 +27,31 @@ from pollwise.units import HOUR
 __all__ = ["read_changedetection"]
 
 _INDEX = "url-watches.json"
+_SETTINGS = (_INDEX, "changedetection.json")
+_BROWSERS = ("html_webdriver", "extra_browser_")
+_USUAL: Mapping[str, object] = {
+    "processor": "text_json_diff",
+    "method": "GET",
+    "body": None,
+    "proxy": None,
+    "webdriver_delay": None,
+    "webdriver_js_execute_code": None,
+    "browser_steps": [],
+    "headers": {},
+    "trigger_text": [],
+    "text_should_not_be_present": [],
+    "extract_text": [],
+    "conditions": [],
+    "filter_text_added": True,
+    "filter_text_removed": True,
+    "filter_text_replaced": True,
+    "check_unique_lines": False,
+    "sort_text_alphabetically": False,
+    "remove_duplicate_lines": False,
+    "ignore_status_codes": None,
+    "notification_urls": [],
+}
+"""What has no counterpart here, and its value in a watch of which nothing is lost by that."""
 _LARGEST = 32 * 1024 * 1024
 """Bytes of one file of a backup that are read."""
 _MOST_VERSIONS = 5_000
@@ -46,14 +72,14 @@ def read_changedetection(file: IO[bytes]) -> Imported:
     """
     try:
         with zipfile.ZipFile(file) as archive:
-            watches, tags, default = _index(archive)
+            watches, tags, default, backend = _index(archive)
             pages: list[NewPage] = []
             left_out: list[str] = []
             checks: dict[str, tuple[Observation, ...]] = {}
             for folder, told in watches.items():
                 watch = _object(archive, told) if isinstance(told, str) else told
                 try:
-                    page = _page(watch, tags, left_out)
+                    page = _page(watch, tags, backend, left_out)
                 except InputError as error:
                     left_out.append(str(error))
                     continue
@@ -75,8 +101,9 @@ def read_changedetection(file: IO[bytes]) -> Imported:
 
 def _index(
     archive: zipfile.ZipFile,
-) -> tuple[dict[str, Mapping[str, Any] | str], dict[str, str], float]:
-    """The watches by their folders, the titles of tags by id, the default interval in seconds.
+) -> tuple[dict[str, Mapping[str, Any] | str], dict[str, str], float, object]:
+    """The watches by their folders, the titles of tags by id, the default interval in seconds, and
+    by what pages are fetched by default.
 
     Of a watch with a file of its own it is the name of that file. All may lie in a folder more.
     """
@@ -84,15 +111,18 @@ def _index(
     tags: dict[str, str] = {}
     watches: dict[str, Mapping[str, Any] | str] = {}
     default = _INTERVAL
+    backend: object = None
     for name in names:
         place = PurePosixPath(name)
-        if place.name != _INDEX:
+        if place.name not in _SETTINGS:
             continue
         index = _object(archive, name)
-        watching = _mapping(index.get("watching"))
+        watching = _mapping(index.get("watching") if place.name == _INDEX else None)
         watches |= {str(place.parent / uuid): _mapping(watch) for uuid, watch in watching.items()}
         settings = _mapping(index.get("settings"))
-        named = _mapping(_mapping(settings.get("application")).get("tags"))
+        application = _mapping(settings.get("application"))
+        backend = application.get("fetch_backend") or backend
+        named = _mapping(application.get("tags"))
         tags |= {str(name): str(_mapping(tag).get("title") or "") for name, tag in named.items()}
         told = _mapping(settings.get("requests")).get("time_between_check")
         default = _interval(told) or default
@@ -104,7 +134,7 @@ def _index(
             tags[place.parent.name] = str(_object(archive, name).get("title") or "")
     if not watches:
         raise InputError(f"no backup of changedetection.io: it has neither {_INDEX} nor watch.json")
-    return watches, tags, default
+    return watches, tags, default, backend
 
 
 def _object(archive: zipfile.ZipFile, name: str) -> Mapping[str, Any]:
@@ -126,7 +156,9 @@ def _mapping(told: object) -> Mapping[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _page(watch: Mapping[str, Any], tags: Mapping[str, str], left_out: list[str]) -> NewPage:
+def _page(
+    watch: Mapping[str, Any], tags: Mapping[str, str], backend: object, left_out: list[str]
+) -> NewPage:
     url = watch.get("url")
     if not isinstance(url, str) or not url.strip():
         raise InputError("a watch without a URL")
@@ -145,9 +177,10 @@ def _page(watch: Mapping[str, Any], tags: Mapping[str, str], left_out: list[str]
     ignore += [_pattern(text) for text in _texts(watch.get("ignore_text"))]
     if dropped:
         left_out.append(without_filters(url, dropped, select, ignore))
-    for key in ("trigger_text", "extract_text", "browser_steps", "headers", "notification_urls"):
-        if watch.get(key):
-            left_out.append(f"{url}: without {key}")
+    if lost := _lost(watch):
+        left_out.append(f"{url}: without {', '.join(lost)}")
+    told = watch.get("fetch_backend")
+    fetched_by = backend if told in (None, "", "system") else told
     named = [tags.get(tag, "") for tag in _texts(watch.get("tags"))]
     old = watch.get("tag")
     named += old.split(",") if isinstance(old, str) else []
@@ -157,8 +190,21 @@ def _page(watch: Mapping[str, Any], tags: Mapping[str, str], left_out: list[str]
         select=tuple(select),
         ignore=tuple(ignore),
         paused=watch.get("paused") is True,
+        render=isinstance(fetched_by, str) and fetched_by.startswith(_BROWSERS),
         name=watch.get("title"),
     )
+
+
+def _lost(watch: Mapping[str, Any]) -> list[str]:
+    """The keys of what has no counterpart."""
+    lost = []
+    for key, usual in _USUAL.items():
+        value = watch.get(key)
+        if (value is False) if usual is True else bool(value) and value != usual:
+            lost.append(key)
+    if _mapping(watch.get("time_schedule_limit")).get("enabled") is True:
+        lost.append("time_schedule_limit")
+    return lost
 
 
 def _texts(told: object) -> list[str]:

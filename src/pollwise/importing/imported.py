@@ -34,6 +34,7 @@ def page_of(
     ignore: Sequence[str] = (),
     paused: bool = False,
     name: object = None,
+    render: bool = False,
 ) -> NewPage:
     """A page by a URL as people write it; `InputError` for a URL or a selector of no use.
 
@@ -48,6 +49,7 @@ def page_of(
         select=select or None,
         ignore=ignore or None,
         paused=paused or None,
+        render=render or None,
         name=called if called not in ("", url) else None,
     )
 

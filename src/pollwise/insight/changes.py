@@ -12,7 +12,7 @@ from pollwise.insight.word_diff import Hunk, word_diff
 from pollwise.insight.words import moment
 from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
-from pollwise.store.place import db_option
+from pollwise.store.place import command
 from pollwise.store.records import ChangeKind, FoundItem, StoredChange, StoredVersion
 from pollwise.store.retention import KEPT_POLLS
 from pollwise.times import no_seconds, parse_age, parse_time
@@ -331,13 +331,14 @@ def read_diff(
                 f"{address}: {'one version is' if versions else 'no versions are'} kept, and two"
                 f" are needed to compare: {remedy}"
             )
-        newer = _numbered(versions, len(versions) if after is None else after, address)
-        older = _numbered(versions, newer.number - 1 if before is None else before, address)
+        newer = _numbered(versions, len(versions) if after is None else after, db, address)
+        older = _numbered(versions, newer.number - 1 if before is None else before, db, address)
         size = max(older.version.size, newer.version.size)
         if largest is not None and size > largest:
+            numbers = (str(older.number), str(newer.number))
+            compares = command(db, "diff", address, *numbers)
             raise TooLargeError(
-                f"too large to be compared here ({size:,d} bytes): `pollwise diff {address}"
-                f" {older.number} {newer.number} {db_option(db)}` does it"
+                f"too large to be compared here ({size:,d} bytes): `{compares}` does it"
             )
         record = store.find_page(address)
         one, other = (
@@ -390,11 +391,11 @@ def _versions(store: StoreReader, db: Place, address: str) -> list[_Numbered]:
     return [_Numbered(number, *one) for number, one in enumerate(found, start=1)]
 
 
-def _numbered(versions: Sequence[_Numbered], number: int, address: str) -> _Numbered:
+def _numbered(versions: Sequence[_Numbered], number: int, db: Place, address: str) -> _Numbered:
     if not 1 <= number <= len(versions):
         raise InputError(
             f"{address} has no version {number}: the kept ones are 1 to {len(versions)}, as"
-            " `pollwise history` shows them"
+            f" `{command(db, 'history', address)}` shows them"
         )
     return versions[number - 1]
 

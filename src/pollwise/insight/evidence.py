@@ -3,10 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Evidence", "of_page", "of_pages"]
+__all__ = ["FEWEST_OTHERS", "Evidence", "of_page", "of_pages"]
 
 _FEWEST_POLLS = 40
 _FEWEST_OWN_POLLS = 7
+FEWEST_OTHERS = 5
+"""Pages whose polls told something, before it is said what pages like another one do.
+
+After one page another may change once a year or every few seconds, for all that is known.
+"""
 
 
 @dataclass(frozen=True, slots=True)

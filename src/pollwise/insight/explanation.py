@@ -6,6 +6,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pollwise.errors import InputError
 from pollwise.insight.collection import (
@@ -13,13 +14,13 @@ from pollwise.insight.collection import (
     explain_collected,
     holds_collection,
 )
-from pollwise.insight.evidence import Evidence, of_page
+from pollwise.insight.evidence import FEWEST_OTHERS, Evidence, of_page
 from pollwise.insight.noise import MaskedPart, masked_parts
 from pollwise.insight.waits import waits_of
 from pollwise.scheduler.budgets import parse_shares, shared_tag
 from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
-from pollwise.store.place import db_option
+from pollwise.store.place import command
 from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Observation, Outcome
 from pollwise.units import DAY
@@ -28,9 +29,18 @@ from pollwise.web.urls import canonical
 if TYPE_CHECKING:
     from pollwise.insight.knowledge import Knowledge
 
-__all__ = ["Explanation", "RateSources", "RecentPoll", "explain", "read_explanation"]
+__all__ = [
+    "Explanation",
+    "HostBlock",
+    "RateSources",
+    "RecentPoll",
+    "explain",
+    "read_explanation",
+]
 
 _RECENT = 10
+_STOPS = ("status 429", "status 503", "/robots.txt cannot be had")
+"""Of errors: whole hosts may be left alone for them (`pollwise.web.poller`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +49,9 @@ class RateSources:
 
     `polls` counts its own that told something, `dates` those of the latest polls whose server told
     the time of the change. About `polls_needed` are needed before its change rate is told.
-    `prior_changes_per_day` is the expectation for a page like it; None: too little is known of all
-    pages. `own_share` (0 to 1) is the share of the prior's uncertainty, the variance of the rate's
-    logarithm, that the page's own polls removed.
+    `prior_changes_per_day` is what half of the pages like it are thought to exceed; None: too
+    little is known of other pages. `own_share` (0 to 1) is the share of the prior's uncertainty,
+    the variance of the rate's logarithm, that the page's own polls removed.
     """
 
     polls: int
@@ -66,6 +76,14 @@ class RecentPoll:
 
 
 @dataclass(frozen=True, slots=True)
+class HostBlock:
+    """The page of a host whose failed poll had the host left alone, and what its error was."""
+
+    url: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """What is known of a page that is watched, and why it is polled next or not.
 
@@ -80,7 +98,8 @@ class Explanation:
     whose index never reaches the `price` of a poll is due at `latest_poll_at`. `host_price` is the
     factor in that price which is its host's own, as it cannot keep up with its pages (None: it
     can). `due_at` is None if the page rests after a failure, until `rests_until` if that was
-    stored. `host_free_at` is None if the host may be polled now. `host_limit` is the limit on the
+    stored. `host_free_at` is None if the host may be polled now; `host_blocked_by` says why it
+    is left alone, if an answer asked for that and is known. `host_limit` is the limit on the
     polls of the host or its group, as it was given (None: it has none), `host_limited_until` when
     it allows the next one.
     `next_poll_at` is when nothing but the budget holds the page back any more; None: not known.
@@ -122,6 +141,7 @@ class Explanation:
     due_at: float | None
     rests_until: float | None
     host_free_at: float | None
+    host_blocked_by: HostBlock | None
     earliest_poll_at: float | None
     latest_poll_at: float | None
     demanded: bool
@@ -207,6 +227,7 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
         due_at=None if page.paused else waits.due_at,
         rests_until=waits.rests_until,
         host_free_at=waits.host_free_at,
+        host_blocked_by=_blocked_by(known, page.scope),
         host_limit=known.settings.limit_texts().get(scope),
         host_limited_until=limited_until if limited_until > now else None,
         earliest_poll_at=None if page.paused else waits.earliest,
@@ -232,11 +253,25 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
     )
 
 
+def _blocked_by(known: "Knowledge", scope: str) -> HostBlock | None:
+    """The latest failure of a host that wants to be left alone now, if it told so by an answer."""
+    if known.scheduler.host_blocked_until(scope) <= known.now:
+        return None
+    asked = [
+        record
+        for record in known.records
+        if record.page.scope == scope and record.outcome is Outcome.FAILED and record.error
+        if any(told in record.error for told in _STOPS)
+    ]
+    latest = max(asked, key=lambda record: record.polled_at or 0.0, default=None)
+    return None if latest is None else HostBlock(latest.page.url, str(latest.error))
+
+
 def _record(store: StoreReader, db: Place, address: str) -> PageRecord:
     record = store.find_page(address)
     if record is None:
         raise InputError(
-            f"{address} is not watched in {db}; `pollwise add {address} {db_option(db)}` adds it"
+            f"{address} is not watched in {db}; `{command(db, 'add', address)}` adds it"
         )
     return record
 
@@ -257,11 +292,21 @@ def _sources(
     rates, (posterior,) = known.policy.rate_posteriors([page_id])
     (prior,) = known.policy.prior_probabilities([page_id])
     logs = np.log(rates)
+    others = known.told_pages - (own.polls > 0)
+    is_known = known.evidence.suffices and others >= FEWEST_OTHERS
     before, after = (float(p @ logs**2 - (p @ logs) ** 2) for p in (prior, posterior))
     return RateSources(
         polls=own.polls,
         polls_needed=own.needed,
         dates=_dates(recent),
-        prior_changes_per_day=float(prior @ rates) * DAY if known.evidence.suffices else None,
+        prior_changes_per_day=_median(rates, prior) * DAY if is_known else None,
         own_share=min(max(1.0 - after / before, 0.0), 1.0) if before > 0 else 0.0,
     )
+
+
+def _median(rates: NDArray[np.float64], probabilities: NDArray[np.float64]) -> float:
+    """The rate that is exceeded as likely as not.
+
+    The mean would be that of the few highest rates, which little ever excludes.
+    """
+    return float(rates[np.searchsorted(np.cumsum(probabilities), 0.5)])

@@ -208,7 +208,7 @@ class Forecaster:
         if excess(most) < 0:
             raise InputError(
                 f"no budget makes these pages {freshness} fresh: with all polls that their"
-                f" hosts take, of each one every {SHORTEST} s at most, it is"
+                f" hosts take, of each one every {SHORTEST:.2g} s at most, it is"
                 f" {excess(most) + freshness:.4f}; ask for less"
             )
         least = math.log(self._costs.sum() / LONGEST)

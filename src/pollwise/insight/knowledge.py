@@ -20,7 +20,7 @@ from pollwise.scheduler.scheduler import Scheduler
 from pollwise.settings import WatchSettings, damaged_run, latest_settings
 from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
-from pollwise.store.place import db_option
+from pollwise.store.place import command
 from pollwise.store.records import PageRecord
 from pollwise.types import Page
 
@@ -156,6 +156,11 @@ class Knowledge:
         """What there is for forecasts of all pages that are not paused."""
         return of_pages(self.policy.told([page.id for page in self.polled_pages]).tolist())
 
+    @cached_property
+    def told_pages(self) -> int:
+        """How many pages had polls that told something, paused ones too."""
+        return int(np.count_nonzero(self.policy.told([page.id for page in self.pages])))
+
     def forecast(self, horizon: float) -> Forecast:
         """What to expect of the coming `horizon` seconds under the present budget."""
         are_polled = np.array([not page.paused for page in self.pages])
@@ -211,13 +216,13 @@ def read_knowledge(db: Place) -> Knowledge:
         records = store.pages()
         settings = latest_settings(store)
         if not records:
-            raise InputError(f"{db} has no pages: `pollwise add URL {db_option(db)}` adds some")
+            raise InputError(f"{db} has no pages: `{command(db, 'add', 'URL')}` adds some")
         if settings is None:
-            raise InputError(f"{db} was never watched: `pollwise watch {db_option(db)}` does")
+            raise InputError(f"{db} was never watched: `{command(db, 'watch')}` does")
         if not isinstance(settings, WatchSettings):
             raise InputError(
-                f"{db} holds a collection, of which nothing is forecast; `pollwise status --db"
-                f" {db}` tells what is in it"
+                f"{db} holds a collection, of which nothing is forecast; `{command(db, 'status')}`"
+                " tells what is in it"
             )
         return knowledge_of(store, db, records, settings)
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from pollwise.errors import InputError
 from pollwise.insight.shards import stores_of
 from pollwise.store import Place, Store
+from pollwise.store.place import command
 from pollwise.store.records import PageOutline, PageRecord
 from pollwise.types import Outcome
 from pollwise.units import DAY
@@ -21,6 +23,7 @@ __all__ = [
     "read_page_list",
     "searched",
     "sought",
+    "tagged",
 ]
 
 
@@ -118,6 +121,19 @@ def read_page_list(
             records += store.first_pages(order.value, min(limit or count, count), fitting)
     listed = sorted(map(listed_page, records), key=lambda page: (_KEYS[order](page), page.url))
     return PageList(str(db), pages, found, tuple(listed[:limit]))
+
+
+def tagged(db: Place, tag: str) -> list[str]:
+    """The URLs of the pages that have a tag; `InputError` if none has."""
+    urls: list[str] = []
+    for place in stores_of(db):
+        with Store.open_readonly(place) as store:
+            urls += [page.url for page in store.each_outline() if tag in page.tags]
+    if not urls:
+        raise InputError(
+            f"no page of {db} has the tag {tag}: `{command(db, 'list')}` shows the tags"
+        )
+    return urls
 
 
 def _fits(page: PageOutline, tag: str | None, text: str | None) -> bool:

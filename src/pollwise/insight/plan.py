@@ -12,7 +12,7 @@ from pollwise.insight.documents import ONLY_IF_ASKED
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval, require_freshness
 from pollwise.insight.knowledge import Knowledge, read_knowledge
-from pollwise.insight.words import ALL_PAUSED, count
+from pollwise.insight.words import all_paused, count
 from pollwise.scheduler.capacity import Shortfall
 from pollwise.store.place import Place
 from pollwise.texts import plain
@@ -214,7 +214,7 @@ def between(curve: Sequence[PlannedBudget], budget_per_day: float) -> PlannedBud
 def _too_little(known: Knowledge, aim: str) -> InputError:
     evidence = known.evidence
     if not known.polled_pages:
-        return InputError(f"{known.database}: {ALL_PAUSED}")
+        return InputError(f"{known.database}: {all_paused(known.database)}")
     return InputError(
         f"{known.database}: too little is known yet {aim} ({count(evidence.polls, 'poll')} told"
         f" something, about {evidence.needed} are needed): watch on"

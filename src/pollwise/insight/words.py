@@ -3,11 +3,12 @@
 import math
 from datetime import UTC, datetime
 
+from pollwise.store.place import Place, command
 from pollwise.units import DAY, HOUR, MINUTE
 
 __all__ = [
-    "ALL_PAUSED",
     "age",
+    "all_paused",
     "count",
     "duration",
     "duration_unit",
@@ -16,9 +17,6 @@ __all__ = [
     "number",
     "worth",
 ]
-
-ALL_PAUSED = "all pages are paused: `pollwise resume` lets them be polled again"
-"""Why nothing is foretold of a watch without any other page."""
 
 _YEAR = 365.25 * DAY
 _DURATIONS = (
@@ -37,6 +35,12 @@ _LEAST, _MOST = 0.001, 1e12
 """Figures between which digits are told."""
 _FRESH = 0.1
 """The share of the time since a change at most that is not worth telling."""
+
+
+def all_paused(db: Place | str) -> str:
+    """Why nothing is foretold of a watch without any other page, and what helps."""
+    resumes = command(db, "resume", "URL")
+    return f"all pages are paused: `{resumes}` lets them be polled again"
 
 
 def count(number: int, noun: str) -> str:

@@ -41,7 +41,7 @@ from pollwise.scheduler.budgets import parse_budget, parse_shares
 from pollwise.settings import WatchSettings, is_collection, latest_settings
 from pollwise.store import Place, Requester, Store, split_database
 from pollwise.store.base import StoreReader
-from pollwise.store.place import db_option
+from pollwise.store.place import command
 from pollwise.store.records import NewPage, PageRecord
 from pollwise.store.retention import parse_retention
 from pollwise.types import Page
@@ -298,7 +298,7 @@ def require_watch(store: StoreReader) -> None:
     if is_collection(store):
         db = store.path
         raise InputError(
-            f"{db} holds a collection: `pollwise collect {db_option(db)}` goes on with it, and"
+            f"{db} holds a collection: `{command(db, 'collect')}` goes on with it, and"
             " takes its settings, such as --budget; watch pages with another file"
         )
 
@@ -348,7 +348,10 @@ def _records(store: StoreReader, urls: Sequence[str]) -> list[PageRecord]:
     found = store.find_pages(named)
     for url in named:
         if url not in found:
-            raise InputError(f"{url} is not watched in {store.path}: `pollwise list` shows what is")
+            raise InputError(
+                f"{url} is not watched in {store.path}: `{command(store.path, 'list')}` shows what"
+                " is"
+            )
     return [found[url] for url in named]
 
 
@@ -363,7 +366,7 @@ def _remasked(store: Store, request: MaskPart | UnmaskPart) -> tuple[Effect, Mas
     """Change the masks of a page."""
     record = _watched(store, request.url)
     if isinstance(request, UnmaskPart):
-        effect, change = unmasked(record, request)
+        effect, change = unmasked(store.path, record, request)
     else:
         effect, change = masked(store, record, request)
     store.save_masks(change.page_id, change.applied(record.memory))

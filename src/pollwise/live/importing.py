@@ -16,6 +16,7 @@ from pollwise.live.requests import AddPages
 from pollwise.store import Place, Store
 from pollwise.store.records import NewPage, PollResult
 from pollwise.types import Observation, Page, PageMemory
+from pollwise.web.rendering.browser import require_renderable
 
 __all__ = ["ImportReport", "import_file"]
 
@@ -45,10 +46,11 @@ def import_file(
 
     Pages that are watched already take over what the file says of them. Of pages that were never
     polled, past checks teach the change rates; not while a watch runs, which is an error then.
+    Without a browser no page is rendered, which is said.
     `say`: see `Session`. `InputError` for a file that cannot be read, `StoreError` as for a watch;
     nothing is kept then.
     """
-    read = read_file(file)
+    read = _renderable(read_file(file))
     if not read.pages:
         why = f", such as {read.left_out[0]}" if read.left_out else ""
         raise InputError(f"{file}: there is no page in it that can be watched{why}")
@@ -66,6 +68,17 @@ def import_file(
     effect = ask(db, AddPages(wanted), make=False, say=say)
     pages = len({page.url for page in wanted})
     return ImportReport(read.origin, pages, len(effect.added), 0, 0, read.left_out, running=True)
+
+
+def _renderable(read: Imported) -> Imported:
+    try:
+        require_renderable(read.pages)
+    except InputError as error:
+        rendered = sum(page.render is True for page in read.pages)
+        lost = f"{count(rendered, 'page')} not rendered: {error}; then import the file again"
+        pages = tuple(replace(page, render=None) for page in read.pages)
+        return replace(read, pages=pages, left_out=(*read.left_out, lost))
+    return read
 
 
 def _imported(

@@ -96,9 +96,10 @@ class Journal:
     A turn is committed during the next one, but never two at a time: a slow disk holds up the turn
     after the next, not the fetches. Without `initial` the events cannot be re-run and are not kept.
     A commit that fails ends the loop that takes what is `incoming`, at once. `settings` are kept
-    with the run. `states` gives, by name, what else to keep now and then.
-    `on_progress` is told of every turn after its commit. While another program has the store locked
-    it waits, which `say` is told. `StoreError` if the store cannot be written.
+    with the run, which began at `begun_at` (UTC seconds; None: now). `states` gives, by name, what
+    else to keep now and then. `on_progress` is told of every turn after its commit. While another
+    program has the store locked it waits, which `say` is told. `StoreError` if the store cannot be
+    written.
     """
 
     def __init__(
@@ -114,12 +115,13 @@ class Journal:
         on_progress: Callable[[Progress], None],
         say: Callable[[str], None],
         states: Callable[[], Mapping[str, bytes]] = dict,
+        begun_at: float | None = None,
     ) -> None:
         self._store = store
         self._scheduler = scheduler
         self._initial = initial
         self._settings = settings
-        self._begun_at = clock()
+        self._begun_at = clock() if begun_at is None else begun_at
         self._stop = stop
         self._incoming = incoming
         self._on_progress = on_progress

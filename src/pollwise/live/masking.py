@@ -8,6 +8,7 @@ from pollwise.sources.reading import read
 from pollwise.sources.recognition import recognised
 from pollwise.sources.view import Parts, UnreadableError, View
 from pollwise.store.base import StoreReader
+from pollwise.store.place import Place, command
 from pollwise.store.records import PageRecord
 from pollwise.texts import printable
 from pollwise.types import Mask, MaskState
@@ -20,13 +21,16 @@ from pollwise.web.noise.search import MOST_MASKS, leaves_words
 __all__ = ["masked", "unmasked"]
 
 
-def unmasked(record: PageRecord, request: UnmaskPart) -> tuple[Effect, MaskChange]:
-    """What it is for a page that masked parts count again; `InputError` if it has no such part."""
+def unmasked(db: Place, record: PageRecord, request: UnmaskPart) -> tuple[Effect, MaskChange]:
+    """What it is for a page of `db` that masked parts count again.
+
+    `InputError` if it has no such part.
+    """
     url, number, text = request.url, request.number, request.text
     masks = set_masks(record.memory)
     if not masks:
         raise InputError(f"nothing of {url} is masked")
-    shows = f"`pollwise explain {url}` shows them"
+    shows = f"`{command(db, 'explain', url)}` shows them"
     if number is not None and not 1 <= number <= len(masks):
         raise InputError(f"{url} has no masked part {number}: expected 1 to {len(masks)}; {shows}")
     chosen = masks if number is None else [masks[number - 1]]
@@ -51,7 +55,7 @@ def masked(store: StoreReader, record: PageRecord, request: MaskPart) -> tuple[E
     if not places:
         raise InputError(
             f"{url}: its latest copy has no part with the text {_shown(request.text)};"
-            " give one as `pollwise diff` shows it"
+            f" give one as `{command(store.path, 'diff', url)}` shows it"
         )
     held = [m for m in memory.noise.masks if m.state in (MaskState.SET, MaskState.ENDING)]
     known = [m for m in memory.noise.masks if m.state is not MaskState.REFUSED]
@@ -59,7 +63,7 @@ def masked(store: StoreReader, record: PageRecord, request: MaskPart) -> tuple[E
     if wanted & covered_blocks(blocks, known):
         raise InputError(
             f"{url}: {_shown(request.text)} is masked already, at least in part:"
-            f" `pollwise explain {url}` shows the masks"
+            f" `{command(store.path, 'explain', url)}` shows the masks"
         )
     new = masks_of(blocks, places)
     why = None
@@ -72,7 +76,7 @@ def masked(store: StoreReader, record: PageRecord, request: MaskPart) -> tuple[E
     if why is not None:
         raise InputError(
             f"{url}: {_shown(request.text)} cannot be masked, it is {why}; leave parts out by"
-            f" `pollwise set {url} --ignore SELECTOR`"
+            f" `{command(store.path, 'set', url, '--ignore', 'SELECTOR')}`"
         )
     text_hash = fingerprint(view, held).text_hash
     masked_hash = fingerprint(view, [*held, *new]).text_hash
@@ -90,7 +94,8 @@ def _latest_view(store: StoreReader, record: PageRecord) -> View:
     kind = recognised(body, content_type)
     if kind in ("feed", "sitemap", "pdf", "bytes") or latest.size > LARGE:
         what = "copies above 256 KiB are" if latest.size > LARGE else f"a copy read as {kind} is"
-        raise InputError(f"{url}: {what} not masked by hand; `pollwise set --ignore` leaves out")
+        sets = command(store.path, "set", url, "--ignore", "SELECTOR")
+        raise InputError(f"{url}: {what} not masked by hand; `{sets}` leaves out")
     try:
         return read(body, content_type, Parts.of(record.page))
     except UnreadableError as error:

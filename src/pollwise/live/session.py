@@ -106,6 +106,7 @@ class Session:
         self.clock = clock
         self.say = say
         self._once = once
+        self._begun_at = clock()  # what is compiled first may take half a minute
         if (ahead := store.set_back_times(clock())) is not None:
             say(
                 f"the clock of this machine was {duration(ahead.ahead)} ahead: what was stored then"
@@ -228,6 +229,7 @@ class Session:
             on_progress=shown,
             say=self.say,
             states=states,
+            begun_at=self._begun_at,
         )
         del initial  # it is as large as what the run itself holds
         async with journal:

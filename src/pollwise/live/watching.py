@@ -41,7 +41,7 @@ from pollwise.live.web_polling import fetching
 from pollwise.quiet_hours import QuietHours
 from pollwise.settings import WatchSettings, latest_settings, told_alone
 from pollwise.store import Place, Store
-from pollwise.store.place import db_option
+from pollwise.store.place import command
 from pollwise.store.records import NewPage
 from pollwise.types import Outcome, Page
 from pollwise.web.descriptors import make_room, most_polls
@@ -202,9 +202,9 @@ def _opened(db: Place, say: Callable[[str], None]) -> Store:
         return opened(db, say)
     except StoreInUseError as error:
         raise StoreInUseError(
-            f"{error}; beside a watch `pollwise add URL {db_option(db)}` gives it more pages,"
-            f" `pollwise status {db_option(db)}` tells how it stands, and"
-            f" `pollwise serve --no-polling {db_option(db)}` shows it"
+            f"{error}; beside a watch `{command(db, 'add', 'URL')}` gives it more pages,"
+            f" `{command(db, 'status')}` tells how it stands, and"
+            f" `{command(db, 'serve', '--no-polling')}` shows it"
         ) from error
 
 

@@ -18,6 +18,7 @@ from pollwise.notify.notice import Notice
 from pollwise.notify.receivers import Channel, Receiver
 from pollwise.notify.wording import MOST_IN_FULL, text_of, title_of_all
 from pollwise.store.base import StoreReader
+from pollwise.store.place import DEFAULT
 from pollwise.store.records import StoredChange, StoredReceiver
 from pollwise.units import HOUR
 
@@ -47,7 +48,7 @@ def trial_notice(now: float) -> Notice:
         added="what came",
         items=(),
     )
-    text = text_of([trial], now)
+    text = text_of([trial], now, DEFAULT)
     return Notice(trial.id, uuid4().urn, now, title_of_all([trial]), text, (trial,))
 
 
@@ -122,7 +123,7 @@ class Delivery:
             database=database.urn,
             made_at=now,
             title=title_of_all(listed),
-            text=text_of(listed, now),
+            text=text_of(listed, now, store.path),
             changes=listed,
         )
 

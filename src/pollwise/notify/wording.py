@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pollwise.insight.changes import ListedChange, happened
 from pollwise.insight.difference import lines_of
 from pollwise.insight.words import age, count, moment
+from pollwise.store.place import Place, command
 from pollwise.store.records import ChangeKind
 from pollwise.texts import printable
 
@@ -48,9 +49,9 @@ def difference_lines(change: ListedChange) -> list[str]:
     return [_short(line) for line in lines_of(change)]
 
 
-def text_of(changes: Sequence[ListedChange], now: float) -> str:
-    """What a notice of these changes says at the time `now` (UTC seconds)."""
-    parts = ["\n".join(_lines(change, now)) for change in changes[:MOST_IN_FULL]]
+def text_of(changes: Sequence[ListedChange], now: float, db: Place) -> str:
+    """What a notice of these changes in `db` says at the time `now` (UTC seconds)."""
+    parts = ["\n".join(_lines(change, now, db)) for change in changes[:MOST_IN_FULL]]
     if others := changes[MOST_IN_FULL:]:
         parts.append("\n".join(["Also changed:", *dict.fromkeys(_in_short(one) for one in others)]))
     return "\n\n".join(parts)
@@ -64,7 +65,7 @@ def _in_short(change: ListedChange) -> str:
     )
 
 
-def _lines(change: ListedChange, now: float) -> list[str]:
+def _lines(change: ListedChange, now: float, db: Place) -> list[str]:
     title = _short(change.called)
     back = ", back to an earlier version" if change.reverted else ""
     old = age(max(now - change.seen_at, 0.0), max(now - change.before_at, 0.0))
@@ -73,7 +74,7 @@ def _lines(change: ListedChange, now: float) -> list[str]:
         change.url,
         *difference_lines(change),
         f"{happened(change.kind, change.status)} {old}{back}; seen {moment(change.seen_at)} UTC",
-        f"more: pollwise {'diff' if change.kind.is_of_content else 'history'} {change.url}",
+        f"more: {command(db, 'diff' if change.kind.is_of_content else 'history', change.url)}",
     ]
 
 

@@ -11,7 +11,14 @@ from pollwise.texts import plain
 from pollwise.types import Budget
 from pollwise.units import DAY, HOUR, MINUTE, WEEK
 
-__all__ = ["BudgetText", "parse_budget", "parse_interval", "parse_shares", "shared_tag"]
+__all__ = [
+    "BudgetText",
+    "frequency",
+    "parse_budget",
+    "parse_interval",
+    "parse_shares",
+    "shared_tag",
+]
 
 _UNITS = {
     "second": 1.0,
@@ -102,6 +109,21 @@ def parse_interval(name: str, text: str) -> float:
     if interval > _LONGEST_INTERVAL:
         raise InputError(f"{name} {text!r} is less than one poll in ten years: give more")
     return interval
+
+
+def frequency(interval: float) -> str:
+    """The shortest text of which `parse_interval` makes this interval (seconds) again.
+
+    >>> [frequency(interval) for interval in (86_400.0, 0.5, 86_400 * 3.0)]
+    ['1/day', '2/second', '0.3333333333333333/day']
+    """
+    found = []
+    for unit, seconds in _UNITS.items():
+        exact = seconds / interval
+        for number in (*(float(f"{exact:.{n}g}") for n in (1, 3, 6, 12)), exact):
+            near = (math.nextafter(number, -math.inf), number, math.nextafter(number, math.inf))
+            found += [f"{plain(n)}/{unit}" for n in near if 1.0 / (n / seconds) == interval]
+    return min(found, key=len, default=f"{plain(DAY / interval)}/day")
 
 
 def parse_shares(texts: Iterable[str], option: str = "--share") -> dict[str, float]:

@@ -9,7 +9,16 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from pollwise.errors import InputError
 
-__all__ = ["Place", "PostgresDatabase", "db_option", "file_of", "parse_place", "place_told"]
+__all__ = [
+    "DEFAULT",
+    "Place",
+    "PostgresDatabase",
+    "command",
+    "db_option",
+    "file_of",
+    "parse_place",
+    "place_told",
+]
 
 _SCHEMES = ("postgresql", "postgres")
 _SEARCH_PATH = re.compile(r"-c\s*search_path=((?:\\.|[^\s\\])*)", re.DOTALL)
@@ -78,6 +87,8 @@ def _is_secret(parameter: str) -> bool:
 
 
 Place = Path | PostgresDatabase
+DEFAULT = Path("pollwise.db")
+"""What commands use if no place is told."""
 
 
 def parse_place(told: str | os.PathLike[str] | PostgresDatabase) -> Place:
@@ -116,6 +127,18 @@ def db_option(place: Place | str) -> str:
     "--db 'postgresql://db.example/pages?sslmode=require&connect_timeout=9'"
     """
     return f"--db {shlex.quote(str(place))}"
+
+
+def command(place: Place | str, *words: str) -> str:
+    """A command of pollwise for this place, as a shell takes it: what remedies name.
+
+    >>> command(Path("my pages.db"), "explain", "https://example.org/?a=1&b=2")
+    "pollwise explain 'https://example.org/?a=1&b=2' --db 'my pages.db'"
+    >>> command(DEFAULT, "list")
+    'pollwise list'
+    """
+    told = f"pollwise {shlex.join(words)}"
+    return told if str(place) == str(DEFAULT) else f"{told} {db_option(place)}"
 
 
 def place_told(place: Place) -> str:

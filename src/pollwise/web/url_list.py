@@ -5,13 +5,15 @@ import re
 from pathlib import Path
 
 from pollwise.errors import InputError
-from pollwise.store.records import NewPage
-from pollwise.texts import read_text
+from pollwise.scheduler.budgets import frequency
+from pollwise.store.records import NewPage, usual_cost
+from pollwise.texts import plain, read_text
+from pollwise.types import Page
 from pollwise.web.wishes import wished_page
 
-__all__ = ["read_url_list"]
+__all__ = ["line_of", "read_url_list"]
 
-_TOKEN = re.compile(r"""(?P<comment>\#.*) | (?P<quoted>[a-z-]+="[^"]*") | \S+""", re.VERBOSE)
+_TOKEN = re.compile(r"""(?P<comment>\#.*) | (?P<quoted>[a-z-]+="(?:[^"]|"")*") | \S+""", re.VERBOSE)
 _MARK = re.compile(r"(weight|cost|at-least|at-most|tags|select|ignore|render)=(.*)", re.DOTALL)
 _SEVERAL = ("select", "ignore")
 """Marks that may be given several times."""
@@ -26,8 +28,9 @@ def read_url_list(path: Path) -> list[NewPage]:
 
     One URL a line; blank lines and lines that begin with `#` are skipped. `weight=2`, `cost=0.5`,
     `at-least=1/day`, `at-most=1/hour`, `tags=a,b`, `select="main p"`, `ignore="nav"` and
-    `render=yes` may follow the URL in any order, and a comment after ` #`. With nothing behind the
-    sign they take back what the page had. `InputError` names the file and the lines.
+    `render=yes` may follow the URL in any order, and a comment after ` #`. Within quotes a quote is
+    written twice. With nothing behind the sign they take back what the page had. `InputError` names
+    the file and the lines.
     """
     listed: dict[str, NewPage] = {}
     wrong: dict[int, InputError] = {}
@@ -45,6 +48,47 @@ def read_url_list(path: Path) -> list[NewPage]:
         more = f"; wrong are also lines {_named(others)}" if others else ""
         raise InputError(f"{path}, line {first}: {wrong[first]}{more}") from wrong[first]
     return list(listed.values())
+
+
+def line_of(page: Page) -> str:
+    """The line of a list that brings a page again, with what is wanted of it.
+
+    Its name and whether it is paused no list says.
+
+    >>> line_of(Page(0, "http://a/", cost=2.0, select=("main p", "h1"), longest_interval=43_200.0))
+    'http://a/ cost=2 at-least=2/day select="main p" select=h1'
+    """
+    marks = []
+    if page.weight != 1.0:
+        marks.append(("weight", plain(page.weight)))
+    if page.cost != usual_cost(page.render):
+        marks.append(("cost", plain(page.cost)))
+    if page.longest_interval is not None:
+        marks.append(("at-least", frequency(page.longest_interval)))
+    if page.shortest_interval is not None:
+        marks.append(("at-most", frequency(page.shortest_interval)))
+    if page.tags:
+        marks.append(("tags", ",".join(page.tags)))
+    marks += [("select", text) for text in page.select]
+    marks += [("ignore", text) for text in page.ignore]
+    if page.render:
+        marks.append(("render", "yes"))
+    return " ".join([page.url, *(f"{name}={_quoted(value)}" for name, value in marks)])
+
+
+def _quoted(value: str) -> str:
+    """A value as `_unquoted` reads it."""
+    if " " in value or value.startswith('"'):
+        return '"' + value.replace('"', '""') + '"'
+    return value
+
+
+def _unquoted(value: str) -> str:
+    if not value.startswith('"'):
+        return value
+    if len(value) < 2 or not value.endswith('"'):
+        raise InputError(f'the quotes of {value} do not end; write " behind it')
+    return value[1:-1].replace('""', '"')
 
 
 def _named(numbers: list[int]) -> str:
@@ -88,7 +132,7 @@ def _entry(line: str) -> NewPage:
         name, value = matched.groups()
         if name in values and name not in _SEVERAL:
             raise InputError(f"{name} is given twice; keep one of them")
-        values.setdefault(name, []).append(value.removeprefix('"').removesuffix('"'))
+        values.setdefault(name, []).append(_unquoted(value))
     return wished_page(
         url,
         weight=_number("weight", values.get("weight")),

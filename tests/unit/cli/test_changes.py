@@ -108,3 +108,18 @@ def test_targets_are_stored_once_and_an_empty_one_is_nobody():
     assert targets_told([hook, hook]) == (hook,)
     with pytest.raises(InputError, match="is no receiver"):
         targets_told(["nobody"])
+
+
+@pytest.mark.usefixtures("db")
+@pytest.mark.parametrize("command", ["changes", "list", "pause"])
+def test_a_tag_that_no_page_has_is_refused(run, command):
+    told = run(command, "--tag", "nosuch")
+    assert told.status == 2
+    assert "has the tag nosuch: `pollwise list` shows the tags" in told.err
+
+
+@pytest.mark.usefixtures("db")
+def test_that_nothing_is_unread_is_said_without_a_time(run):
+    run("changes", "--unread", "--mark-read")
+    assert run("changes", "--unread").err == "no unread changes\n"
+    assert run("changes", "--unread", "--since", "1h").err.startswith("no unread changes since 2")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pollwise import cli, extras
+from pollwise import BayesianIndex, Replay, cli, extras, score, simulate
 from pollwise.console.calibrations import print_calibration
 from pollwise.console.replays import print_replay
 
@@ -61,6 +61,22 @@ def test_the_figures_of_an_entry(run):
     assert second["against"].keys() == figures - {"polls", "changes", "found", "budget"}
     assert second["against"]["policy"] == "uniform"
     assert len(second["against"]["freshness"]["interval_95"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("objective", "warm_up", "words"),
+    [("freshness", 0.15, []), ("detection", 0.0, ["--objective", "detection", "--warm-up", 0])],
+)
+def test_the_library_gives_the_same_figures_as_its_page_says(run, objective, warm_up, words):
+    [told] = results_of(run("t.csv", "--json", *words))
+    world = Replay.read("t.csv")
+    policy = BayesianIndex() if objective == "detection" else BayesianIndex(objective=objective)
+    polls = simulate(policy, world, budget="0.2/day/page", seed=0)
+    begin = world.begin + warm_up * (world.end - world.begin)
+    ours = score(polls, world.changes, begin=begin, end=world.end)
+    for name in ("polls", "changes", "found", "captured", "freshness"):
+        assert getattr(ours, name) == told[name]
+    assert ours.delay / DAY == pytest.approx(told["delay_days"])
 
 
 def test_reverts_weights_and_dates(run):

@@ -144,9 +144,11 @@ def test_feeds_that_were_imported_are_not_left_out(run: Run, tmp_path: Path) -> 
 
 def test_what_cannot_be_exported(run: Run) -> None:
     assert_refused(run("export", "-"), "- is the standard output", "--format")
-    assert_refused(run("export", "x.csv"), "x.csv", ".jsonl, .opml, .parquet, .warc.gz", "--format")
+    assert_refused(
+        run("export", "x.csv"), "x.csv", ".jsonl, .txt, .opml, .parquet, .warc.gz", "--format"
+    )
     assert_refused(run("export", "x.jsonl", "--db", "none.db"), "none.db does not exist")
     assert_refused(
-        run("export", "x.jsonl", "--format", "csv"), "'csv'", "jsonl, opml, parquet, warc"
+        run("export", "x.jsonl", "--format", "csv"), "'csv'", "jsonl, txt, opml, parquet, warc"
     )
     assert_refused(run("export"), "Missing argument", "'pollwise export --help'")

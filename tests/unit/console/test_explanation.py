@@ -1,11 +1,13 @@
 """What people see of the explanation of a page, on a terminal of 80 columns."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from pollwise.console.explanation import print_explanation
-from pollwise.insight.explanation import Explanation, RateSources, RecentPoll
+from pollwise.insight.explanation import Explanation, HostBlock, RateSources, RecentPoll
+from pollwise.insight.noise import MaskedPart
 from pollwise.types import Outcome
 
 URL = "http://a.example/:smile:/[bold]page?" + "x" * 80
@@ -36,6 +38,7 @@ AFTER_ONE_POLL = Explanation(
     due_at=86_400.0,
     rests_until=None,
     host_free_at=None,
+    host_blocked_by=None,
     earliest_poll_at=None,
     latest_poll_at=None,
     demanded=False,
@@ -73,7 +76,7 @@ AFTER_MANY = replace(
 def shown(terminal):
     def show(page: Explanation) -> str:
         with terminal.in_use():
-            print_explanation(page)
+            print_explanation(page, Path("p1.db"))
         assert max(map(len, terminal.plain.splitlines())) <= 80
         assert "…" not in terminal.plain
         return " ".join(terminal.plain.replace("│", " ").split())
@@ -152,12 +155,21 @@ def test_it_says_that_a_page_is_paused_and_what_is_wanted_of_it(capsys):
             select=("main",),
             ignore=("x",),
             render=True,
-        )
+        ),
+        Path("my pages.db"),
     )
     out = capsys.readouterr().out
     for untold in ("infinite", "due", "at the latest", "1970-01-02 00:00:00\n"):
         assert untold not in out
-    for told in ("it is paused", "news daily", "what counts", "main", "what does not", "rendered"):
+    for told in (
+        "it is paused: `pollwise resume",
+        "--db 'my pages.db'`",
+        "news daily",
+        "what counts",
+        "main",
+        "what does not",
+        "rendered",
+    ):
         assert told in out
 
 
@@ -183,3 +195,21 @@ def test_a_failing_page_waits_for_its_host_if_that_takes_longer_than_its_rest(sh
     assert "its polls fail, and its host is left alone until 1970-01-03 00:00:00" in shown(waiting)
     gone = replace(waiting, failures=0, outcome=Outcome.GONE)
     assert "it is gone, and its host is left alone until 1970-01-03 00:00:00" in shown(gone)
+
+
+def test_its_remedies_name_the_database(shown):
+    masked = MaskedPart(1, "Visitor 7", whole=False, quiet_polls=0, by_hand=True)
+    told = shown(replace(AFTER_MANY, url="http://a/", masked=(masked,), changes_in_row=12))
+    assert "`pollwise unmask http://a/ NUMBER --db p1.db`; without a number all of them" in told
+    assert "`pollwise check http://a/ --db p1.db` shows what" in told
+
+
+def test_it_says_at_which_page_its_host_asked_to_be_left_alone(shown):
+    block = HostBlock("http://a.example/1", "status 503")
+    told = shown(replace(AFTER_MANY, host_free_at=172_800.0, host_blocked_by=block))
+    assert "1970-01-03 00:00:00, as it asked for that at http://a.example/1: status 503" in told
+
+
+def test_a_page_that_was_never_polled_has_no_latest_poll_yet(shown):
+    new = replace(AFTER_ONE_POLL, polls=0, versions=0, polled_at=None, outcome=None, recent=())
+    assert "latest poll (UTC) none yet" in shown(new)

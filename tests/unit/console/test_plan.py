@@ -3,6 +3,8 @@
 import math
 from dataclasses import replace
 
+import pytest
+
 from pollwise.console.plan import print_plan
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval
@@ -93,6 +95,20 @@ def test_of_pages_that_are_all_paused_nothing_is_planned(terminal):
     with terminal.in_use():
         print_plan(replace(PLAN, pages=2, paused=2, evidence=Evidence(0, 40), results=None))
     assert " ".join(terminal.plain.split()) == (
-        "2 pages (2 paused), 500/hour, objective detection: all pages are paused: `pollwise resume`"
-        " lets them be polled again"
+        "2 pages (2 paused), 500/hour, objective detection: all pages are paused: `pollwise resume"
+        " URL --db x.db` lets them be polled again"
     )
+
+
+@pytest.mark.parametrize("columns", [40, 60, 70])
+def test_in_a_narrow_terminal_columns_are_left_out_and_no_number_is_cut(
+    terminal, monkeypatch, columns
+):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    with terminal.in_use():
+        print_plan(PLAN)
+    table, _, note = terminal.plain.partition("left out, as the terminal has")
+    assert "…" not in table
+    assert max(map(len, table.splitlines())) <= columns
+    assert "(2.4–3.1)" in table
+    assert ("one more poll finds" in note) is (columns < 70)

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 from pollwise.console.status import print_status
+from pollwise.insight.collection import CollectionStatus
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval
 from pollwise.insight.receivers import FailingReceiver
@@ -76,7 +77,7 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     assert "subscribed 4 of 5 pages with a hub; one is not: denied: not for you" in shown
     assert "differ at every poll 1 page" in shown
     assert "quiet hours no poll begins until 1970-01-02 00:00:00 (UTC)" in shown
-    assert "differs at every poll: `pollwise check URL` shows what" in shown
+    assert "differs at every poll: `pollwise check URL --db x.db` shows what" in shown
     assert ":smile:/[bold]" in terminal.plain
     assert "no [/] answer" in terminal.plain
     assert (
@@ -103,7 +104,10 @@ def test_status_says_why_nothing_is_forecast_of_paused_pages(terminal):
     with terminal.in_use():
         print_status(replace(STATUS, paused=12_345, evidence=few, forecast=None))
     shown = " ".join(terminal.plain.replace("│", " ").split())
-    assert "forecast all pages are paused: `pollwise resume` lets them be polled again" in shown
+    assert (
+        "forecast all pages are paused: `pollwise resume URL --db x.db` lets them be polled again"
+        in shown
+    )
 
 
 def test_status_forecasts_nothing_from_nothing(terminal):
@@ -112,3 +116,38 @@ def test_status_forecasts_nothing_from_nothing(terminal):
     shown = " ".join(terminal.plain.replace("│", " ").split())
     assert "not known yet (1 poll that told something; about 40 needed)" in shown
     assert "coming day" not in shown
+
+
+def test_status_of_a_collection_that_has_begun_says_that_it_gets_ready(terminal):
+    collection = CollectionStatus(
+        topic="sea",
+        documents=0,
+        relevant=0,
+        relevance=0.0,
+        copies=0,
+        fringe=1,
+        left_out=0,
+        gone=0,
+        hosts=1,
+        hosts_that_take=0,
+        hosts_take=None,
+        allowed=1.0,
+        best=(),
+        newest=(),
+        sites=(),
+        terms=(),
+        next_links=(),
+    )
+    new = replace(STATUS, started_at=0.0, collection=collection)
+    with terminal.in_use():
+        print_status(new)
+    shown = " ".join(terminal.plain.replace("│", " ").split())
+    assert "last start (UTC) 1970-01-01 00:00:00; getting ready, no poll has ended yet" in shown
+    assert "fringe 1 page known by links only" in shown
+
+
+def test_status_says_of_which_pages_it_counts_polls_and_changes(terminal):
+    with terminal.in_use():
+        print_status(STATUS)
+    shown = " ".join(terminal.plain.replace("│", " ").split())
+    assert "polls 0, of these pages changes found 0, by these polls" in shown

@@ -8,7 +8,7 @@ from pathlib import Path
 from pollwise.console import display
 from pollwise.console.log import LogFormat, notices_in
 from pollwise.console.watching import Detail, WatchDisplay
-from pollwise.events import Added
+from pollwise.events import Added, HostBlocked
 from pollwise.live.ahead import Ahead, NextPoll
 from pollwise.live.progress import Progress, Watched
 from pollwise.settings import WatchSettings
@@ -275,8 +275,8 @@ def test_a_watch_tells_what_it_masks_and_a_page_that_always_differs_once(capsys)
     moment = "1970-01-02 00:00:00"
     news = [
         "masked as noise (Now: 12:03; Visitor 17)",
-        "differs at every poll (`pollwise check URL` shows what; watch its feed instead, or give it"
-        " less weight)",
+        f"differs at every poll (`pollwise check '{URL}' --db x.db` shows what; watch its feed"
+        " instead, or give it less weight)",
     ]
     lines = [line for line in err.splitlines()[1:-1] if "not shown" not in line]
     assert lines == [f"{moment}  {what}  {URL}" for what in news]
@@ -366,7 +366,7 @@ def test_what_changes_where_another_page_redirects_to_is_told_once_and_with_the_
     redirect, restless = err.splitlines()[1:-1]
     assert redirect == (
         f"{MOMENT}  redirects to {urls[2]}, which is watched as well (what changes there is told"
-        f" once; `pollwise remove {urls[1]}` saves these polls)  {urls[1]}"
+        f" once; `pollwise remove {urls[1]} --db x.db` saves these polls)  {urls[1]}"
     )
     assert "differs at every poll" in restless
     assert restless.endswith(urls[2])
@@ -378,3 +378,28 @@ def test_that_a_list_is_not_read_to_its_end_is_told_once(capsys):
     watch(cut, turn(Outcome.UNCHANGED), cut)
     _, *lines, _ = capsys.readouterr().err.splitlines()
     assert lines == [f"{MOMENT}  9 more are left out  {URL}"]
+
+
+def test_that_a_host_is_left_alone_with_all_its_pages_is_told(capsys):
+    scopes = ("a.example", "a.example", "b.example")
+    watched = {
+        i: Watched(Page(i, f"http://{s}/{i}", s), PageMemory()) for i, s in enumerate(scopes)
+    }
+
+    def failed(page_id: int, seconds: float) -> Progress:
+        seen = Observation(page_id, 86_400.0, Outcome.FAILED)
+        block = HostBlocked(86_400.0, scopes[page_id], 86_400.0 + seconds)
+        result = PollResult(seen, PageMemory(), None, "status 503")
+        return Progress((), (PollReport(result, (block,)),))
+
+    with shown_by() as shown:
+        for progress in (failed(0, 120.0), failed(0, 120.0), failed(1, 2.0), failed(2, 60.0)):
+            shown.show(progress, watched)
+    lines = capsys.readouterr().err.splitlines()[1:-1]
+    assert lines == [
+        f"{MOMENT}  failed (status 503; a.example is left alone until 1970-01-02 00:02:00, with its"
+        " 2 pages)  http://a.example/0",
+        f"{MOMENT}  failed (status 503)  http://a.example/1",
+        f"{MOMENT}  failed (status 503; b.example is left alone until 1970-01-02 00:01:00)"
+        "  http://b.example/2",
+    ]

@@ -79,7 +79,7 @@ def test_nothing_is_written_through_a_link_and_none_is_replaced(db: Path, force:
     assert (link.readlink(), mine.exists()) == (mine, False)
 
 
-@pytest.mark.parametrize("name", ["jsonl", "warc", "opml"])
+@pytest.mark.parametrize("name", ["jsonl", "txt", "warc", "opml"])
 def test_a_file_that_is_open_gets_the_same(db: Path, name: str) -> None:
     path = db.with_name("x")
     count = export_collection(db, path, now=0.0, format_name=name)
@@ -112,7 +112,7 @@ def test_parquet_needs_a_file(db: Path) -> None:
         (
             "x.jsonl",
             {"format_name": "csv"},
-            "'csv' is unknown: give one of jsonl, opml, parquet, warc",
+            "'csv' is unknown: give one of jsonl, txt, opml, parquet, warc",
         ),
         ("x.jsonl", {"min_relevance": 1.5}, "relevance is 1.5; expected a number from 0 to 1"),
         ("x.jsonl", {"min_relevance": np.nan}, "relevance is nan"),

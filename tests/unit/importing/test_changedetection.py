@@ -206,3 +206,45 @@ def test_that_there_are_no_past_checks_is_said():
     found = read(backup({"w1/watch.json": NEW["w1/watch.json"]}))
     assert found.checks == {}
     assert "https://a.example/list: without past checks, as it has no history.txt" in found.left_out
+
+
+def test_what_a_browser_fetched_is_rendered():
+    def watch(n: int, **told: object) -> str:
+        return json.dumps({"url": f"https://a.example/{n}", **told})
+
+    backends = ("html_webdriver", "html_requests", "system", "extra_browser_mine")
+    watches = {
+        f"w{n}/watch.json": watch(n, fetch_backend=backend) for n, backend in enumerate(backends)
+    }
+    told = json.dumps({"settings": {"application": {"fetch_backend": "html_webdriver"}}})
+    for files, by_default in ((watches, None), ({**watches, "changedetection.json": told}, True)):
+        found = read(backup(files))
+        assert [page.render for page in found.pages] == [True, None, by_default, True]
+        assert found.left_out == ()
+
+
+def test_settings_for_all_watches_may_be_in_a_file_of_their_own():
+    told = {"settings": {"requests": {"time_between_check": {"days": 1}}}}
+    files = {"w/watch.json": json.dumps({"url": "https://a.example/", "last_checked": BEGIN + 2e5})}
+    files["w/history.txt"] = f"{BEGIN},a"
+    [checks] = read(backup({**files, "changedetection.json": json.dumps(told)})).checks.values()
+    assert len(checks) == 3
+
+
+def test_everything_without_a_counterpart_is_said():
+    watch = {
+        "url": "https://a.example/",
+        "processor": "restock_diff",
+        "method": "POST",
+        "text_should_not_be_present": ["sold"],
+        "filter_text_removed": False,
+        "filter_text_added": True,
+        "webdriver_delay": None,
+        "conditions": {},
+        "headers": {},
+        "time_schedule_limit": {"enabled": True},
+    }
+    assert read(backup({"w/watch.json": json.dumps(watch)})).left_out == (
+        "https://a.example/: without processor, method, text_should_not_be_present,"
+        " filter_text_removed, time_schedule_limit",
+    )

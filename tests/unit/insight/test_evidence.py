@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pollwise.errors import InputError
@@ -14,7 +15,7 @@ from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
-HOUR = 3600.0
+HOUR, DAY = 3600.0, 86_400.0
 URLS = ("http://a.example/", "http://b.example/gone")
 
 
@@ -34,6 +35,28 @@ def watched(db: Path, polls: int) -> None:
             changed = outcome is Outcome.CHANGED
             told.append(PollResult(seen, PageMemory(), version if changed else None))
         store.commit(Batch(polls=tuple(told), learned=policy.state_dict()))
+
+
+def watched_others(db: Path, others: int) -> float | None:
+    """Pages that change once a day, and one never polled; what is told of pages like the latter."""
+    rng = np.random.default_rng(1)
+    with Store.open(db) as store:
+        pages = store.add_pages([NewPage(f"http://a.example/{n}") for n in range(others + 1)], 0.0)
+        policy = BayesianIndex()
+        policy.add(pages)
+        store.start_run(0.0, {"budget": "1/hour", "objective": "detection"}, b"")
+        for number in range(40):
+            found = rng.random(others) < -np.expm1(-6 * HOUR / DAY)
+            policy.observe(
+                [
+                    Observation(n, number * 6 * HOUR, Outcome.CHANGED if one else Outcome.UNCHANGED)
+                    for n, one in enumerate(found.tolist())
+                ]
+            )
+        store.commit(Batch(learned=policy.state_dict()))
+    page = read_explanation(db, f"http://a.example/{others}")
+    assert isinstance(page, Explanation)
+    return page.learned_from.prior_changes_per_day
 
 
 def explained(db: Path) -> Explanation:
@@ -78,7 +101,8 @@ def test_after_enough_polls_all_is_told(tmp_path):
     page = explained(db)
     assert page.changes_per_day is not None
     assert page.chance is not None
-    assert page.learned_from.prior_changes_per_day is not None
+    # Of pages like it nothing is known: no other one was there.
+    assert page.learned_from.prior_changes_per_day is None
 
 
 def test_a_first_copy_is_no_change_and_gone_pages_are_counted(tmp_path):
@@ -92,3 +116,12 @@ def test_a_first_copy_is_no_change_and_gone_pages_are_counted(tmp_path):
     assert [p.first_copy for p in explained(tmp_path / "y" / "x.db").recent] == [False, False, True]
     [changed] = read_status(tmp_path / "y" / "x.db").last_changes
     assert (changed.url, changed.changes) == (URLS[0], 1)
+
+
+def test_of_pages_like_another_a_believable_rate_is_told_or_none(tmp_path):
+    # The mean would be thousands a day: few polls exclude that a page changes all the time.
+    assert watched_others(tmp_path / "one.db", 1) is None
+    assert watched_others(tmp_path / "four.db", 4) is None
+    told = watched_others(tmp_path / "five.db", 5)
+    assert told is not None
+    assert 0.5 < told < 2.0

@@ -87,7 +87,9 @@ def test_of_pages_that_are_all_paused_nothing_is_foreseen(tmp_path):
     paused(tmp_path / "x", PAGES)
     assert read_status(tmp_path / "x").forecast is None
     assert read_plan(tmp_path / "x").results is None
-    with pytest.raises(InputError, match="all pages are paused: `pollwise resume` lets"):
+    with pytest.raises(
+        InputError, match=r"all pages are paused: `pollwise resume URL --db .*` lets"
+    ):
         read_plan(tmp_path / "x", freshness=0.5)
 
 

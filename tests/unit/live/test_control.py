@@ -123,7 +123,8 @@ def test_what_was_so_already_is_no_change(store):
 
 def test_what_cannot_be_done_changes_nothing(store):
     carry_out(store, AddPages((new(A),)), 1.0)
-    with pytest.raises(InputError, match=f"{B} is not watched"):
+    lists = f"`pollwise list --db {store.path}` shows what is"
+    with pytest.raises(InputError, match=f"{B} is not watched in {store.path}: {lists}"):
         carry_out(store, RemovePages((A, B)), 2.0)
     with pytest.raises(InputError, match=f"{B} is not watched"):
         carry_out(store, ChangePages((new(A, weight=3.0), new(B))), 2.0)

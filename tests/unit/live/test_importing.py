@@ -125,3 +125,17 @@ def test_entries_of_a_sitemap_that_cannot_be_used_are_told(tmp_path: Path) -> No
     report = import_file(file, db, say=print)
     [line] = report.left_out
     assert (report.pages, line.startswith(told)) == (1, True)
+
+
+def test_without_a_browser_pages_are_taken_over_and_not_rendered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pollwise.web.rendering.browser._programs", list)
+    file, db = tmp_path / "backup.zip", tmp_path / "pollwise.db"
+    watch = {"url": "http://a.example/", "fetch_backend": "html_webdriver"}
+    file.write_bytes(backup({"w/watch.json": json.dumps(watch)}))
+    report = import_file(file, db, say=print)
+    assert len(report.left_out) == 1
+    assert "1 page not rendered: to render pages needs a browser: install" in report.left_out[0]
+    with Store.open_readonly(db) as store:
+        assert not store.pages()[0].page.render

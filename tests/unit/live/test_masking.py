@@ -165,3 +165,10 @@ async def test_a_poll_under_way_loses_no_mask(store, found):
     for memory in (memory_of(store), watched[0].memory):
         assert [mask.state for mask in memory.noise.masks] == [MaskState.SET]
         assert not seen(memory, body(7)).changed
+
+
+@pytest.mark.parametrize("request_", [UnmaskPart(URL, 7), MaskPart(URL, "Visitor 1")])
+def test_its_remedies_name_the_database(store, request_):
+    carry_out(store, MaskPart(URL, "Visitor 1"), 2.0)
+    with pytest.raises(InputError, match=f"`pollwise explain {URL} --db {store.path}` shows"):
+        carry_out(store, request_, 3.0)

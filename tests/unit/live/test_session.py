@@ -133,6 +133,20 @@ def test_what_was_learned_by_a_clock_that_was_ahead_is_set_back_for_good(tmp_pat
     assert asyncio.run(call(now + hour)) == [0, 1, 2]
 
 
+def test_a_run_begins_when_its_process_does_and_not_when_all_is_compiled(tmp_path):
+    clock = FakeClock(now=1.7e9)
+    with Store.open(tmp_path / "pages.db") as store:
+        store.add_pages([NewPage("http://a.example/", "a.example")], now=1.7e9)
+        session = Session(store, WatchSettings(), clock=clock, say=print, once=True)
+
+        async def begin_late() -> None:
+            await clock.wait([], until=1.7e9 + 30.0)
+            await session.run(Unchanged(clock), asyncio.Event(), on_progress=lambda *_: None)
+
+        asyncio.run(begin_late())
+        assert [run.started_at for run in store.runs()] == [1.7e9]
+
+
 class Told(RandomOrder):
     """Notes the order in which it is told the topic and what was collected."""
 

@@ -83,7 +83,7 @@ def test_a_change_is_told_at_once_with_what_differs(store):
         "- Number 1",
         "+ Number 100",
         "changed in the last 109 s; seen 1970-01-01 00:01:40 UTC",
-        f"more: pollwise diff {URL}",
+        f"more: pollwise diff {URL} --db {store.path}",
     ]
     one.arrived(111.0)
     assert one.state == StoredReceiver("me", 1, 0, 111.0, 111.0)
@@ -109,7 +109,7 @@ def test_that_a_page_is_gone_and_back_is_told(store):
         "Town hall",
         URL,
         "gone (404) 50 s to 2.5 minutes ago; seen 1970-01-01 00:01:40 UTC",
-        f"more: pollwise history {URL}",
+        f"more: pollwise history {URL} --db {store.path}",
     ]
     assert told[1].text.splitlines()[2].startswith("back 50 s to 2.5 minutes ago; seen ")
 

@@ -1,12 +1,21 @@
 """What names a store."""
 
+import shlex
 from pathlib import Path
 
 import pytest
 
+from pollwise.cli.options import DB
 from pollwise.errors import InputError
 from pollwise.store import Store
-from pollwise.store.place import PostgresDatabase, file_of, parse_place, place_told
+from pollwise.store.place import (
+    DEFAULT,
+    PostgresDatabase,
+    command,
+    file_of,
+    parse_place,
+    place_told,
+)
 
 
 @pytest.mark.parametrize(
@@ -89,3 +98,21 @@ def test_without_the_library_it_is_said_how_to_install_it(monkeypatch: pytest.Mo
     monkeypatch.setattr("pollwise.extras.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"PostgreSQL database needs psycopg: .*\[postgres\]"):
         Store.open_readonly("postgresql://h/d")
+
+
+def test_a_command_for_a_place_is_as_a_shell_takes_it() -> None:
+    told = command(parse_place("my pages.db"), "diff", "http://a/?x=1&y=2", "1")
+    assert shlex.split(told) == [
+        "pollwise",
+        "diff",
+        "http://a/?x=1&y=2",
+        "1",
+        "--db",
+        "my pages.db",
+    ]
+    assert "secret" not in command(parse_place("postgresql://me:secret@h/d"), "list")
+
+
+def test_the_place_that_commands_use_anyway_is_not_named() -> None:
+    assert DB == DEFAULT
+    assert command(DB, "explain", "http://a/") == "pollwise explain http://a/"

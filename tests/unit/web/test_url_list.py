@@ -1,10 +1,16 @@
 """Lists of pages as users write them."""
 
+import re
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pollwise.errors import InputError
-from pollwise.store.records import NewPage
-from pollwise.web.url_list import read_url_list
+from pollwise.scheduler.budgets import parse_interval
+from pollwise.store.records import NewPage, usual_cost
+from pollwise.types import Page
+from pollwise.web.url_list import line_of, read_url_list
 
 
 def test_a_list(tmp_path):
@@ -107,3 +113,72 @@ def test_pages_that_are_to_be_rendered(tmp_path):
         (True, 3.0),
         (False, None),
     ]
+
+
+WORDS = st.text(
+    st.characters(min_codepoint=33, max_codepoint=126, exclude_characters=","), min_size=1
+)
+PARTS = st.lists(
+    st.text(st.sampled_from("ab \"'#=\\,[]"), min_size=1, max_size=9).map(
+        lambda text: f"re:{re.escape(text.strip())}x"
+    )
+    | st.sampled_from(["main p", 'a[href="x y"]', 'xpath://p[@a="1"]', "#top", 'json:$["a b"]']),
+    max_size=3,
+).map(lambda texts: tuple(dict.fromkeys(texts)))
+BOUNDS = st.none() | st.builds(
+    lambda number, unit: parse_interval("at-least", f"{number}/{unit}"),
+    st.integers(1, 5000).map(lambda n: n / 10),
+    st.sampled_from(["minute", "hour", "day", "week"]),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    weight=st.floats(1e-9, 1e9),
+    cost=st.none() | st.floats(1e-9, 1e9),
+    bounds=st.tuples(BOUNDS, BOUNDS),
+    tags=st.lists(WORDS, max_size=3, unique=True).map(tuple),
+    select=PARTS,
+    ignore=PARTS,
+    render=st.booleans(),
+)
+def test_a_page_comes_back_from_its_line(
+    tmp_path_factory, weight, cost, bounds, tags, select, ignore, render
+):
+    both = sorted(filter(None, bounds))
+    page = Page(
+        id=0,
+        url="http://a.example/x?a=1",
+        scope="a.example",
+        weight=weight,
+        cost=usual_cost(render) if cost is None else cost,
+        longest_interval=both[-1] if both else None,
+        shortest_interval=both[0] if both[1:] else None,
+        tags=tags,
+        select=select,
+        ignore=ignore,
+        render=render,
+    )
+    folder = tmp_path_factory.mktemp("list")
+    (folder / "pages.txt").write_text(line_of(page) + "\n", encoding="utf-8")
+    [read] = read_url_list(folder / "pages.txt")
+    assert (read.url, read.weight or 1.0) == (page.url, weight)
+    assert (read.cost or usual_cost(bool(read.render))) == page.cost
+    assert (read.longest_interval, read.shortest_interval) == (
+        page.longest_interval,
+        page.shortest_interval,
+    )
+    assert (read.tags or (), read.select or (), read.ignore or ()) == (tags, select, ignore)
+    assert bool(read.render) is render
+
+
+def test_quotes_that_do_not_end_are_refused(tmp_path):
+    (tmp_path / "pages.txt").write_text('http://a.example/ select="main\n')
+    with pytest.raises(InputError, match=r'the quotes of "main do not end'):
+        read_url_list(tmp_path / "pages.txt")
+
+
+def test_a_selector_may_end_with_a_quote(tmp_path):
+    (tmp_path / "pages.txt").write_text('http://a.example/ select=re:"a"\n')
+    [page] = read_url_list(tmp_path / "pages.txt")
+    assert page.select == ('re:"a"',)

@@ -16,7 +16,6 @@ from pollwise.insight.plan import Plan, PlannedBudget, plan_of, planned
 from pollwise.insight.present_settings import PresentSettings, present_settings
 from pollwise.insight.snapshot import Snapshot
 from pollwise.insight.status import Status
-from pollwise.insight.words import ALL_PAUSED
 from pollwise.live.requests import ChangeSettings
 from pollwise.quiet_hours import QuietHours
 from pollwise.scheduler.budgets import parse_budget, parse_shares
@@ -180,7 +179,7 @@ _CHECKS: Mapping[str, Callable[[Any], object]] = {
 
 def _require_evidence(known: Knowledge) -> None:
     if not known.polled_pages:
-        raise conflict(ALL_PAUSED)
+        raise conflict("all pages are paused: resume some of them")
     if not known.evidence.suffices:
         raise conflict("too little is known yet to plan: watch on")
 

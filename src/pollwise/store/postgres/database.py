@@ -9,7 +9,7 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from pollwise.errors import StoreBusyError, StoreError, StoreInUseError, StoreVersionError
-from pollwise.store.place import PostgresDatabase, db_option
+from pollwise.store.place import PostgresDatabase, command
 from pollwise.store.postgres.connection import PostgresWriter, Session
 from pollwise.store.postgres.failures import damaged, reported, unreachable
 from pollwise.store.postgres.queries import migrations
@@ -181,8 +181,8 @@ def _check_ours(place: PostgresDatabase, writer: PostgresWriter, *, may_be_empty
         return schema
     if is_split:
         raise StoreError(
-            f"{place} is split into shards: name one of them after --db, as `pollwise shards"
-            f" {db_option(place)}` tells"
+            f"{place} is split into shards: name one of them after --db, as"
+            f" `{command(place, 'shards')}` tells"
         )
     if has_tables:
         raise StoreError(

@@ -1,0 +1,31 @@
+"""What people see of a replay in a narrow terminal."""
+
+from pollwise.console.replays import print_replay
+
+FIRST = {
+    "policy": "bayes_index",
+    "objective": "freshness",
+    "budget": "0.2/day/page",
+    "polls": 12_345,
+    "captured": 0.51234,
+    "novel_captured": 0.5,
+    "freshness": 0.91234,
+    "delay_days": 12.345,
+    "age_days": 123.45,
+}
+AGAINST = {
+    key: {"difference": -0.01, "interval_95": (-0.02, 0.01)}
+    for key in ("captured", "freshness", "delay_days")
+}
+
+
+def test_no_number_is_cut(terminal, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    other = {**FIRST, "policy": "uniform", "against": {"policy": "bayes_index", **AGAINST}}
+    with terminal.in_use():
+        print_replay([FIRST, other])
+    assert "…" not in terminal.plain
+    assert max(map(len, terminal.plain.splitlines()[:7])) <= 60
+    assert "0.5123" in terminal.plain
+    assert "left out, as the terminal has 60 columns: " in terminal.plain
+    assert "age, days" in terminal.plain
