@@ -188,7 +188,7 @@ class TableReader:
             "count_changes",
             after=after,
             since=since,
-            tags=json.dumps(tags),
+            tags=_tags(tags),
             kinds=json.dumps(kinds),
             unread=unread,
         )
@@ -207,7 +207,7 @@ class TableReader:
             "newest_changes",
             after=after,
             since=since,
-            tags=json.dumps(tags),
+            tags=_tags(tags),
             unread=unread,
             limit=limit,
         )
@@ -305,6 +305,12 @@ class TableReader:
 
     def snapshot(self) -> AbstractContextManager[None]:
         return self._connection.snapshot()
+
+
+def _tags(asked: Sequence[str]) -> str:
+    """Tags for a statement, which looks for them between spaces; what is no word, no page has."""
+    words = (tag if tag.split() == [tag] and "\0" not in tag else " " for tag in asked)
+    return json.dumps([*words])
 
 
 def _mapping(text: str) -> dict[str, object]:
