@@ -4,7 +4,8 @@ O'Meara and Patel, "A topic-specific Web robot model based on restless bandits" 
 Computing 5(2), 2001), figure 2. The loop that fetches never waits for a parser: responses wait in
 one queue, first come, first served, for worker processes that take one at a time. A worker that
 takes too long or dies is replaced, and the result of its response says so. If it died before it
-took the response, which then is not to blame, the next worker gets that.
+took the response, which then is not to blame, the next worker gets that. So does a response that
+comes after a start has failed.
 
 What the fetcher controller needs to know is measured here, without decisions.
 """
@@ -199,8 +200,10 @@ class ResponseProcessor(Generic[T]):
                 if not ready.done():
                     ready.set_exception(error)
                     return
-                waiting = await self._next() if left is None else left
-                left = None
+                if left is None:
+                    left = await self._next()  # for which another start is tried
+                    continue
+                waiting, left = left, None
                 self._finish(waiting, ProcessingFailed(f"no worker could be started: {error}"))
             except asyncio.CancelledError:
                 if left is not None:
@@ -341,7 +344,8 @@ class _Worker:
             had_begun = True
             length = int.from_bytes(await answers.readexactly(LENGTH_BYTES), "little")
             answer: tuple[bool, Any] = pickle.loads(await answers.readexactly(length))
-        except (asyncio.IncompleteReadError, ConnectionError) as error:
+        # RuntimeError: so uvloop says that the pipe is closed, once it has seen the process end.
+        except (asyncio.IncompleteReadError, ConnectionError, RuntimeError) as error:
             why = f"its worker process ended ({await self._fate()})"
             raise _WorkerLostError(why, had_begun=had_begun) from error
         return answer

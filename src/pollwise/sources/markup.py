@@ -35,8 +35,12 @@ def head_of(html: str) -> tuple[str, tuple[str, ...]]:
     >>> head_of("<title>News</title><link rel=alternate type=application/rss+xml href=/feed>")
     ('News', ('/feed',))
     """
-    tree = tree_of(_head(html[:_HEAD]).encode(errors="replace"))
+    html = html[:_HEAD]
+    tree = tree_of(_head(html).encode(errors="replace"))
     title = tree.css_first("title")
+    if title is None:  # what looked like one was in a comment or a script
+        tree = tree_of(html.encode(errors="replace"))
+        title = tree.css_first("title")
     feeds = (
         link.attributes.get("href") or ""
         for link in tree.css("link[rel~=alternate i][href]")

@@ -131,6 +131,32 @@ async def test_a_worker_that_died_while_it_was_idle_costs_no_response(works):
     assert (load.processed, load.failed) == (3, 0)
 
 
+def test_on_uvloop_too_a_worker_that_died_while_it_was_idle_costs_no_response(works):
+    async def run(seconds: float) -> object:
+        async with ResponseProcessor(works.obey) as processor:
+            os.kill(await processor.process(order("pid")), signal.SIGKILL)
+            await asyncio.sleep(seconds)  # in which the loop sees its pipes closed, or not
+            return await asyncio.wait_for(processor.process(order("say a")), 30.0)
+
+    assert [uvloop.run(run(seconds)) for seconds in (0.0, 0.2)] == ["a", "a"]
+
+
+async def test_a_start_that_failed_before_a_response_came_costs_none(works, monkeypatch):
+    started = response_processor._started
+    tried = asyncio.Event()
+
+    async def failing() -> object:
+        monkeypatch.setattr(response_processor, "_started", started)
+        tried.set()
+        raise OSError("no memory")
+
+    async with ResponseProcessor(works.obey) as processor:
+        monkeypatch.setattr(response_processor, "_started", failing)
+        assert "SIGKILL" in str(await processor.process(order("signal 9")))
+        await tried.wait()
+        assert await processor.process(order("say a")) == "a"
+
+
 async def test_what_the_next_worker_does_not_take_either_has_failed(works, monkeypatch):
     started = response_processor._started
 

@@ -45,6 +45,13 @@ def test_where_the_head_is_enough_it_says_what_the_whole_page_does(html):
     assert markup.head_of(html) == whole
 
 
+@pytest.mark.parametrize("hiding", ["<!-- {} -->", "<script>'{}'</script>", "<meta content='{}'>"])
+@pytest.mark.parametrize("end", ["</head>", "<body>"])
+def test_what_is_no_title_does_not_hide_the_title(hiding, end):
+    hidden = hiding.format(f"<title>Old</title>{end}")
+    assert markup.head_of(f"<head>{hidden}<title>News</title></head>") == ("News", ())
+
+
 def test_of_a_long_page_only_the_head_is_read(monkeypatch):
     read = []
     monkeypatch.setattr(markup, "tree_of", lambda html: read.append(html) or tree_of(html))

@@ -1,8 +1,9 @@
 """Reading from the tables of a store."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from typing import TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -49,6 +50,8 @@ from pollwise.types import Observation, StateDict
 
 __all__ = ["CHANGED_SETTINGS", "TableReader"]
 
+T = TypeVar("T")
+
 CHANGED_SETTINGS = "changed settings"
 """The name of the state that has the settings changed since the latest run began."""
 
@@ -72,11 +75,11 @@ class TableReader:
 
     def each_page(self) -> Iterator[PageRecord]:
         for rows in self._connection.rows_in_parts("live_pages"):
-            yield from self._made(rows)
+            yield from self._made(rows, page_record)
 
     def each_outline(self) -> Iterator[PageOutline]:
         for rows in self._connection.rows_in_parts("page_outlines"):
-            yield from map(page_outline, rows)
+            yield from self._made(rows, page_outline)
 
     def first_pages(
         self, by: str, limit: int, among: Sequence[int] | None = None
@@ -110,11 +113,12 @@ class TableReader:
         return [url for (url,) in rows]
 
     def _records(self, query: str, **values: object) -> list[PageRecord]:
-        return self._made(self._connection.rows(query, **values))
+        return self._made(self._connection.rows(query, **values), page_record)
 
-    def _made(self, rows: list[Row]) -> list[PageRecord]:
+    def _made(self, rows: list[Row], make: Callable[[Row], T]) -> list[T]:
+        """What `make` makes of rows of pages; `StoreError` if it cannot."""
         try:
-            return [page_record(row) for row in rows]
+            return [make(row) for row in rows]
         except ValueError as error:
             raise StoreError(f"{self.path}: a page is damaged ({error}): restore a copy") from error
 
@@ -188,7 +192,7 @@ class TableReader:
             "count_changes",
             after=after,
             since=since,
-            tags=json.dumps(tags),
+            tags=_tags(tags),
             kinds=json.dumps(kinds),
             unread=unread,
         )
@@ -207,7 +211,7 @@ class TableReader:
             "newest_changes",
             after=after,
             since=since,
-            tags=json.dumps(tags),
+            tags=_tags(tags),
             unread=unread,
             limit=limit,
         )
@@ -305,6 +309,12 @@ class TableReader:
 
     def snapshot(self) -> AbstractContextManager[None]:
         return self._connection.snapshot()
+
+
+def _tags(asked: Sequence[str]) -> str:
+    """Tags for a statement, which looks for them between spaces; what is no word, no page has."""
+    words = (tag if tag.split() == [tag] and "\0" not in tag else " " for tag in asked)
+    return json.dumps([*words])
 
 
 def _mapping(text: str) -> dict[str, object]:

@@ -110,6 +110,16 @@ class ChangesContract:
         watched.add_pages([NewPage(A.url, A.scope, tags=("one", "other"))], now=6.0)
         assert newest(1, tags=("other",)) == [4]
 
+    def test_what_is_no_tag_is_that_of_no_change(self, watched: Store) -> None:
+        watched.add_pages([NewPage(A.url, A.scope, tags=("one", "other"))], now=0.0)
+        for at in (1.0, 2.0):
+            seen = tuple(poll(page, at, Outcome.CHANGED) for page in (0, 1))
+            watched.commit(Batch(polls=seen))
+        for tag in ("one other", " one", "", " ", "\0", "one\0", "%"):
+            assert watched.newest_changes(9, tags=(tag,)) == []
+            assert watched.count_changes(tags=(tag,)) == (0, None)
+        assert len(watched.newest_changes(9, tags=("", "one"))) == 1
+
     def test_what_is_gone_is_known_after_a_restart(
         self, watched: Store, opening: StoreOpening
     ) -> None:

@@ -52,6 +52,13 @@ def test_items_that_nobody_wrote_are_damage(store: Store, items: str) -> None:
         list(store.changes())
 
 
+def test_a_title_that_nobody_wrote_is_one_line(store: Store) -> None:
+    put(store.path, "UPDATE pages SET title = ?", b"\xff")
+    for read in (store.pages, lambda: list(store.each_outline())):
+        with pytest.raises(StoreError, match=r"a page is damaged .*: restore a copy"):
+            read()
+
+
 @pytest.mark.parametrize(
     "text", ["nonsense", "{}", "[1,2]", "[[[1]],0,0,0]", "[[],0,0,-1]", "[" * 100_000]
 )
