@@ -85,6 +85,13 @@ class FileUse:
             opened.stores += 1
         return cls(key, writes=True)
 
+    def is_at(self, path: Path) -> bool:
+        """Whether the file has this name still: it may have been moved, removed or replaced."""
+        try:
+            return _key(os.stat(path)) == self._key
+        except FileNotFoundError:
+            return False
+
     def confirm(self) -> None:
         """Tell other processes who holds the lock; call it once SQLite has the file open for good.
 

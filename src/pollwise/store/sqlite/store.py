@@ -12,7 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from pollwise.store.records import Discoveries, Discovery, Fetched, Hit
+from pollwise.errors import StoreError
+from pollwise.store.records import Batch, Discoveries, Discovery, Fetched, Hit
 from pollwise.store.sqlite.collection import (
     read_history,
     read_terms,
@@ -42,6 +43,7 @@ class SqliteStore(TableStore):
 
     def __init__(self, path: Path, connection: sqlite3.Connection, use: FileUse) -> None:
         super().__init__(SqliteConnection(path, connection))
+        self._file = path
         self._use: FileUse | None = use
 
     @classmethod
@@ -81,6 +83,17 @@ class SqliteStore(TableStore):
             if self._use is not None:
                 self._use.release()
                 self._use = None
+
+    def commit(self, batch: Batch) -> None:
+        """See `Store.commit`; `StoreError` if the file was moved, removed or replaced meanwhile."""
+        if self._use is not None and not self._use.is_at(self._file):
+            name = self._file.name
+            raise StoreError(
+                f"{self._file} was moved, removed or replaced while it was in use: what comes now"
+                f" would be lost. Before that file is used again remove {name}-wal and {name}-shm"
+                " beside it, if they are there: they belong to the one before"
+            )
+        super().commit(batch)
 
     def history(self) -> Iterator[Fetched]:
         return read_history(self._connection)

@@ -96,3 +96,21 @@ def test_only_a_durable_store_waits_for_the_disk(tmp_path, durable, synchronous)
     with Store.open(tmp_path / "x.db", durable=durable) as store:
         [(found,)] = store._connection._sqlite.execute("PRAGMA synchronous").fetchall()
     assert found == synchronous
+
+
+@pytest.mark.parametrize("happens", ["moved", "removed", "replaced"])
+def test_nothing_is_written_into_a_file_that_has_lost_its_name(store: Store, happens: str) -> None:
+    other = store.path.with_name("other.db")
+    with Store.open(other) as copy:
+        copy.add_pages([A], now=0.0)
+    was = other.read_bytes()
+    if happens == "removed":
+        store.path.unlink()
+    elif happens == "moved":
+        store.path.rename(store.path.with_name("moved.db"))
+    else:
+        other.rename(store.path)
+    found = Batch(polls=(poll(0, 3.0, Outcome.CHANGED),))
+    with pytest.raises(StoreError, match=r"was moved, removed .* remove pollwise\.db-wal"):
+        store.commit(found)
+    assert (store.path if happens == "replaced" else other).read_bytes() == was
