@@ -229,7 +229,7 @@ async def test_meanwhile_others_may_read_but_not_watch(start, server, tmp_path):
     [line] = second.lines
     assert line.startswith("pollwise: ")
     assert "is in use by process" in line
-    assert "beside a watch `pollwise add URL --db pollwise.db` gives it more pages" in line
+    assert "beside a watch `pollwise add URL` gives it more pages" in line
     for words in (("status", "--json"), *(("explain", url, "--json") for url in urls)):
         status, out, err = await output(tmp_path, *words)
         assert (status, but_for_slowness(err)) == (0, "")
