@@ -85,13 +85,6 @@ class FileUse:
             opened.stores += 1
         return cls(key, writes=True)
 
-    def is_at(self, path: Path) -> bool:
-        """Whether the file has this name still: it may have been moved, removed or replaced."""
-        try:
-            return _key(os.stat(path)) == self._key
-        except FileNotFoundError:
-            return False
-
     def confirm(self) -> None:
         """Tell other processes who holds the lock; call it once SQLite has the file open for good.
 
@@ -103,10 +96,10 @@ class FileUse:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _NAME)
 
     def is_of(self, path: Path) -> bool:
-        """Whether the file is the one that is now at this path."""
+        """Whether the file is at this path: it may have been moved, removed or replaced."""
         try:
             return _key(os.stat(path)) == self._key
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
 
     def release(self) -> None:

@@ -86,12 +86,15 @@ class SqliteStore(TableStore):
 
     def commit(self, batch: Batch) -> None:
         """See `Store.commit`; `StoreError` if the file was moved, removed or replaced meanwhile."""
-        if self._use is not None and not self._use.is_at(self._file):
+        with undamaged_database(self._file):
+            is_there = self._use is None or self._use.is_of(self._file)
+        if not is_there:
             name = self._file.name
             raise StoreError(
                 f"{self._file} was moved, removed or replaced while it was in use: what comes now"
-                f" would be lost. Before that file is used again remove {name}-wal and {name}-shm"
-                " beside it, if they are there: they belong to the one before"
+                f" would be lost. If it was moved, move it back: {name}-wal, if it stayed, has its"
+                f" latest changes. Before another file is used by this name remove {name}-wal and"
+                f" {name}-shm, if they are there: they belong to the one before"
             )
         super().commit(batch)
 

@@ -114,3 +114,25 @@ def test_nothing_is_written_into_a_file_that_has_lost_its_name(store: Store, hap
     with pytest.raises(StoreError, match=r"was moved, removed .* remove pollwise\.db-wal"):
         store.commit(found)
     assert (store.path if happens == "replaced" else other).read_bytes() == was
+
+
+def test_what_was_moved_and_is_moved_back_has_lost_nothing(store: Store) -> None:
+    path, moved = store.path, store.path.with_name("moved.db")
+    was = store.pages()
+    path.rename(moved)
+    with pytest.raises(StoreError, match=r"move it back: pollwise\.db-wal"):
+        store.commit(Batch(polls=(poll(0, 3.0, Outcome.CHANGED),)))
+    store.close()
+    moved.rename(path)
+    with Store.open(path) as again:
+        assert again.pages() == was
+
+
+def test_a_folder_that_became_a_file_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with Store.open(folder / "x.db") as store:
+        folder.rename(tmp_path / "other")
+        folder.touch()
+        with pytest.raises(StoreError, match="was moved, removed"):
+            store.commit(Batch())
