@@ -2,9 +2,10 @@
 
 Until version 0.53 the file `url-watches.json` has all watches; since then each has a `watch.json`
 in a folder of its own, and each tag a `tag.json`, and `changedetection.json` has the settings for
-all. `history.txt` beside has a line `time,file` for
-every version that was found: the first one is the first copy, each other one a change. Checks in
-between are not noted: they are taken to have been made at the interval that was set.
+all; a `url-watches.json` beside that is what was left of the version before. `history.txt` beside
+a watch has a line `time,file` for every version that was found: the first one is the first copy,
+each other one a change. Checks in between are not noted: they are taken to have been made at the
+interval that was set.
 """
 
 import lzma
@@ -27,7 +28,7 @@ from pollwise.units import HOUR
 __all__ = ["read_changedetection"]
 
 _INDEX = "url-watches.json"
-_SETTINGS = (_INDEX, "changedetection.json")
+_SETTINGS = "changedetection.json"
 _BROWSERS = ("html_webdriver", "extra_browser_")
 _USUAL: Mapping[str, object] = {
     "processor": "text_json_diff",
@@ -108,16 +109,18 @@ def _index(
     Of a watch with a file of its own it is the name of that file. All may lie in a folder more.
     """
     names = archive.namelist()
+    settled = {place.parent for place in map(PurePosixPath, names) if place.name == _SETTINGS}
     tags: dict[str, str] = {}
     watches: dict[str, Mapping[str, Any] | str] = {}
     default = _INTERVAL
     backend: object = None
     for name in names:
         place = PurePosixPath(name)
-        if place.name not in _SETTINGS:
+        is_old = place.name == _INDEX and place.parent not in settled
+        if not (is_old or place.name == _SETTINGS):
             continue
         index = _object(archive, name)
-        watching = _mapping(index.get("watching") if place.name == _INDEX else None)
+        watching = _mapping(index.get("watching") if is_old else None)
         watches |= {str(place.parent / uuid): _mapping(watch) for uuid, watch in watching.items()}
         settings = _mapping(index.get("settings"))
         application = _mapping(settings.get("application"))

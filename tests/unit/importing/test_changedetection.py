@@ -231,6 +231,32 @@ def test_settings_for_all_watches_may_be_in_a_file_of_their_own():
     assert len(checks) == 3
 
 
+@pytest.mark.parametrize("folder", ["", "datastore/"])
+def test_what_is_left_of_the_version_before_does_not_count(folder):
+    old = {
+        "watching": {
+            "w": {"url": "https://a.example/before"},
+            "removed": {"url": "https://b.example/"},
+        },
+        "settings": {
+            "application": {"fetch_backend": "html_webdriver"},
+            "requests": {"time_between_check": {"hours": 1}},
+        },
+    }
+    files = {
+        "w/watch.json": json.dumps({"url": "https://a.example/", "last_checked": BEGIN + 2e5}),
+        "w/history.txt": f"{BEGIN},a",
+        "changedetection.json": json.dumps(
+            {"settings": {"requests": {"time_between_check": {"days": 1}}}}
+        ),
+        "url-watches.json": json.dumps(old),
+    }
+    found = read(backup({f"{folder}{name}": text for name, text in files.items()}))
+    [page] = found.pages
+    assert (page.url, page.render) == ("https://a.example/", None)
+    assert len(found.checks[page.url]) == 3
+
+
 def test_everything_without_a_counterpart_is_said():
     watch = {
         "url": "https://a.example/",
