@@ -9,7 +9,7 @@ from pollwise.errors import PostponedError
 from pollwise.events import HostBlocked, HostPaced
 from pollwise.sources.reading import read
 from pollwise.sources.view import NO_HUB, HubLinks
-from pollwise.types import Observation, Outcome, Page, PageMemory
+from pollwise.types import Mask, Noise, Observation, Outcome, Page, PageMemory
 from pollwise.web import poller as poller_module
 from pollwise.web.beside import Beside
 from pollwise.web.change import fingerprint
@@ -250,6 +250,13 @@ async def test_an_unchanged_page_was_not_modified_since_its_copy(site, poller, c
     memory = (await poller.poll(parted, NOTHING)).result.memory
     again = (await poller.poll(parted, memory)).result.observation
     assert (again.outcome, again.last_changed_at) == (Outcome.UNCHANGED, None)
+    masked = replace(memory, noise=Noise(masks=(Mask(("", ""), ("", ""), "", 1, 1, 9, "12:03"),)))
+    site.says("/a", status=304, Last_Modified="Tue, 14 Nov 2023 22:13:10 GMT")
+    told = [
+        (await poller.poll(page, each)).result.observation.last_changed_at
+        for each in (memory, masked)
+    ]
+    assert told == [clock.now - 10, None]
 
 
 async def test_of_two_origins_of_a_scope_the_slower_one_sets_the_pace(clock):

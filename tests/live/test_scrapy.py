@@ -223,7 +223,7 @@ async def test_a_page_that_a_callback_fetches_itself_is_whole(server, tmp_path):
         "        if self.left > 10:\n            raise ValueError('again')\n",
     )
     crawls = Crawls(tmp_path, spider)
-    log = await crawls.run(server.url("/"), polls=20)
+    log = await crawls.run(server.url("/"), polls=60)
     assert crawls.texts["own b"] > 3
     assert "IgnoreRequest" not in log
 

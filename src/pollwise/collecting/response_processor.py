@@ -217,8 +217,8 @@ class ResponseProcessor(Generic[T]):
         or it was the second that ended so, which may be no chance.
         """
         while True:
-            waiting = await self._next() if left is None else left
-            is_first = waiting is not left
+            is_first = left is None or left.result.done()  # by then nobody waits for it
+            waiting = await self._next() if left is None or is_first else left
             left = None
             try:
                 result = await self._worked_on(worker, waiting.response)

@@ -38,6 +38,8 @@ _MOST_LINES = 3
 _MOST_NAMED = 3
 _LONG = 10.0
 """Seconds; that a host is left alone for less is not worth telling."""
+_MOST_COUNTED = 10_000
+"""Pages among which those of a host are counted when it wants to be left alone: a millisecond."""
 _WIDTH_OF_SPINNER = 2
 _LOOK_EVERY = 0.25
 """Seconds; what comes next takes a millisecond to find."""
@@ -340,7 +342,9 @@ def _left_alone(report: "PollReport", watched: "Mapping[int, Watched]") -> str:
     for notice in report.notices:
         at = report.result.observation.polled_at
         if isinstance(notice, HostBlocked) and notice.until - at >= _LONG:
-            pages = sum(own.page.scope == notice.scope for own in watched.values())
-            others = f", with its {pages:,} pages" if pages > 1 else ""
+            others = ", with all its pages"
+            if len(watched) <= _MOST_COUNTED:
+                pages = sum(own.page.scope == notice.scope for own in watched.values())
+                others = f", with its {pages:,} pages" if pages > 1 else ""
             return f"; {notice.scope} is left alone until {moment(notice.until)}{others}"
     return ""

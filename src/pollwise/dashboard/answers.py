@@ -147,11 +147,13 @@ class Answers:
     async def _latest(self, oldest: float = math.inf, patience: float = 0.0) -> _Read:
         self._used_at = time.monotonic()
         if self._newest is None or await self._written_now() != self._written:
-            renewed = self._renewed
+            before, error = self._newest, self._error
             self._wanted.set()
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(self._patience(), self._more(oldest, patience))):
-                    await renewed.wait()
+                    # Others may have news, too.
+                    while self._newest is before and self._error is error and not self._is_ending:
+                        await self._renewed.wait()
         if self._newest is None:
             if self._is_ending:
                 raise OverloadedError("the server is about to end")

@@ -405,7 +405,7 @@ class WebPoller:
         now: float,
     ) -> PollReport:
         if result.redirected_to is not None and self._may_follow is follow_none:
-            observation = _observed(page, result, now, Outcome.UNCHANGED, page.cost)
+            observation = _observed(page, memory, result, now, Outcome.UNCHANGED, page.cost)
             moved = PollResult(observation, PageMemory())
             return PollReport(moved, redirected_to=result.redirected_to)
         if result.error is not None:
@@ -415,7 +415,7 @@ class WebPoller:
             return PollReport(PollResult(gone, memory, status=result.status))
         if result.status == 304:
             cost = page.cost * self._not_modified_cost
-            observation = _observed(page, result, now, Outcome.UNCHANGED, cost)
+            observation = _observed(page, memory, result, now, Outcome.UNCHANGED, cost)
             if memory.items:
                 observation = replace(observation, n_items=0, items=())
             return PollReport(PollResult(observation, _remembered(result, unmodified(memory))))
@@ -462,7 +462,7 @@ def _compared(
     # Of a page that was seen there is a copy, unless other parts of it count since.
     can_tell = page.seen_at is None or memory.text_hash is not None
     outcome = Outcome.CHANGED if compared.changed and can_tell else Outcome.UNCHANGED
-    observation = _observed(page, result, now, outcome, page.cost)
+    observation = _observed(page, memory, result, now, outcome, page.cost)
     if compared.items is not None:
         observation = _with_items(observation, compared, page)
     poll = PollResult(
@@ -508,24 +508,26 @@ def _remembered(result: FetchResult, memory: PageMemory) -> PageMemory:
 
 
 def _observed(
-    page: Page, result: FetchResult, now: float, outcome: Outcome, cost: float
+    page: Page, memory: PageMemory, result: FetchResult, now: float, outcome: Outcome, cost: float
 ) -> Observation:
     return Observation(
         page.id,
         now,
         outcome,
-        last_changed_at=_last_changed_at(page, result, now, outcome),
+        last_changed_at=_last_changed_at(page, memory, result, now, outcome),
         cost=cost,
     )
 
 
-def _last_changed_at(page: Page, result: FetchResult, now: float, outcome: Outcome) -> float | None:
+def _last_changed_at(
+    page: Page, memory: PageMemory, result: FetchResult, now: float, outcome: Outcome
+) -> float | None:
     """The time of Last-Modified (RFC 9110 section 8.8.2) if it is credible.
 
     It must not be in the future. It must be earlier than Date, as pages made on demand are stamped
     with the time of the answer. And a changed page changed after the latest copy. That of an
     unchanged one may be later, which shows that the server tells something else; of a page of which
-    parts count it shows nothing.
+    only parts count it shows nothing.
     """
     changed_at = parse_http_date(result.last_modified)
     if changed_at is None or changed_at > now:
@@ -535,5 +537,7 @@ def _last_changed_at(page: Page, result: FetchResult, now: float, outcome: Outco
     if page.seen_at is None:
         return changed_at
     is_later = changed_at > page.seen_at
-    fits = is_later == (outcome is Outcome.CHANGED) or (is_later and Parts.of(page) == WHOLE)
-    return changed_at if fits else None
+    if outcome is Outcome.CHANGED:
+        return changed_at if is_later else None
+    all_counts = Parts.of(page) == WHOLE and not memory.noise.masks
+    return changed_at if all_counts or not is_later else None

@@ -63,7 +63,7 @@ def order(text):
 def is_running(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # before it is opened, or read
         return False
 
 
@@ -263,7 +263,7 @@ async def test_the_end_of_the_processor_ends_waiting_and_workers(works):
 async def test_work_must_be_loadable_in_another_process(works, monkeypatch):
     with pytest.raises(InputError, match="cannot be sent to a worker process"):
         ResponseProcessor(lambda response: None)
-    Path(works.__file__).write_text(WORKS.replace("def gone", "def here"))
+    Path(works.__file__).write_text(WORKS.replace("def gone", "def gone_since"))
     for workers in (1, 2):
         with pytest.raises(InputError, match=r"cannot load its work \(AttributeError"):
             async with ResponseProcessor(works.gone, workers=workers):

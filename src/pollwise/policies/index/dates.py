@@ -120,9 +120,12 @@ def is_stamped(sites: Any, own: Any) -> bool:
 
 
 @kernel(allocates=False)
-def note_stamp(sites: Any, own: Any, told: float) -> None:
-    """Learn from the time told with a copy that equals the one before; NaN: none was told."""
-    if own.site >= 0 and not math.isnan(told):
+def note_stamp(sites: Any, own: Any, polled_at: float, told: float) -> None:
+    """Learn from the time told with a copy that equals the one before; NaN: none was told.
+
+    One shortly before the poll may be that of the answer, which says nothing of other pages.
+    """
+    if own.site >= 0 and polled_at - told >= LATELY:
         site = sites[own.site]
         site.stamp_odds += _STAMPED_AGAIN if told > own.seen_at else _NOT_AGAIN
         least, most = _STAMP_ODDS

@@ -211,7 +211,7 @@ def learn(state: IndexState, observation: Any) -> None:
             learn_doubtful_poll(
                 common.likelihood, elapsed, common.tables[UNCHANGED_TABLE], _STANDSTILL
             )
-            note_stamp(state.sites, own, last_changed_at)
+            note_stamp(state.sites, own, polled_at, last_changed_at)
         own.seen_at = polled_at
         own.polls += 1
         common.learned += 1

@@ -86,6 +86,16 @@ def test_a_site_that_stamps_all_its_pages_each_night_is_not_believed(is_rebuilt)
     assert np.median(rates) == pytest.approx(1.0, rel=0.25)
 
 
+def test_a_page_made_on_demand_says_nothing_of_the_others_of_its_site():
+    policy = BayesianIndex()
+    policy.add([Page(n, seen_at=0.0, site="s") for n in range(2)])
+    for day in range(1, 9):
+        policy.observe([Observation(0, day * DAY, Outcome.UNCHANGED, day * DAY - 5.0)])
+    assert not is_stamped(policy.state.sites, policy.state.pages[1])
+    policy.observe([Observation(0, 9 * DAY, Outcome.UNCHANGED, 8.5 * DAY)])
+    assert is_stamped(policy.state.sites, policy.state.pages[1])
+
+
 def likelihoods_at(policy: BayesianIndex, *pages: int) -> np.ndarray:
     """What is known of the rates of pages by their own polls."""
     own = policy.state.pages[list(pages)]
