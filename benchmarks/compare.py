@@ -8,7 +8,7 @@ needs with a request a second to each. Three jobs:
 
 - *Again*: the pages are small and never change, so that every poll but the first is answered 304.
   `pollwise watch` polls at each rate and keeps everything in its database.
-- *Read*: pages in full, 50 kB with 100 links, without validators. They never change, or each every
+- *Read*: pages in full, 43 kB with 100 links, without validators. They never change, or each every
   one to two minutes.
 - *Crawl*: the same pages, found by their links. `pollwise collect` keeps them, judges them, and can
   search them.

@@ -78,7 +78,7 @@ noise does: that is part of the poll before."""
 _FULL_WORDS = 2_500
 _FULL_TEXTS = 64
 _FULL_LINKS = 100
-"""What a page in full has: 2,500 words in markup, one of so many texts, and links: 50 kB or so."""
+"""What a page in full has: 2,500 words in markup, one of so many texts, and links: 43 kB or so."""
 
 
 class FullPages:
@@ -285,7 +285,7 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, default=20)
     parser.add_argument("--pages", type=int, default=1)
     parser.add_argument("--steady", action="store_true")
-    parser.add_argument("--full", action="store_true", help="pages of 50 kB with 100 links")
+    parser.add_argument("--full", action="store_true", help="pages of 43 kB with 100 links")
     parser.add_argument("--attack")
     parser.add_argument("--log", type=Path, required=True)
     asked = parser.parse_args()
