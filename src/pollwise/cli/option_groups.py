@@ -21,7 +21,6 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
         for each in signature.parameters.values()
         if _is_group(each.annotation)
     }
-
     flat = signature.replace(parameters=list(_options(signature)))
 
     def called(*given: Any, **named: Any) -> None:

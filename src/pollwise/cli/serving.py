@@ -126,6 +126,8 @@ def serve(
             f"--no-polling shows one shard: name it after --db, as `{command(terms.db, 'shards')}`"
             " tells"
         )
+    if no_polling and (budget is not None or shares):
+        raise InputError("--no-polling polls nothing: leave out --budget and --share")
     with (
         stderr_beside(telling.say),
         nullcontext()
@@ -133,13 +135,11 @@ def serve(
         else watched_shard(terms.db, [], terms.followed, terms.told, say=telling.say) as shard,
         answered.open(terms.db if shard is None else shard.place, telling.say) as answering,
     ):
-        if not no_polling:
+        if no_polling:
+            answering.alone()
+        else:
             is_for_watch = config is not None or bool(shares)
             _poll(terms, telling, shard, answering, is_for_watch=is_for_watch)
-        elif budget is not None or shares:
-            raise InputError("--no-polling polls nothing: leave out --budget and --share")
-        else:
-            answering.alone()
 
 
 def _poll(

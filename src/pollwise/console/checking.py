@@ -19,8 +19,6 @@ _KINDS = {
     "text": "plain text",
     "bytes": "byte for byte",
 }
-
-
 _NOTHING = "nothing: what was read has no text that counts"
 
 

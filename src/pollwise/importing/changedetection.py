@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from pollwise.checks import is_finite, read_json
 from pollwise.errors import InputError
@@ -65,6 +65,18 @@ _MOST_BETWEEN = 10
 _REGEX = re.compile(r"/(.*)/([aiLmsux]*)")
 
 
+class _Index(NamedTuple):
+    """The watches by their folders, each as it is told or by the name of its own file, and the
+    titles of tags by id; for watches that do not say so, the seconds between checks, and by what
+    pages are fetched.
+    """
+
+    watches: Mapping[str, Mapping[str, Any] | str]
+    tags: Mapping[str, str]
+    interval: float
+    backend: object
+
+
 def read_changedetection(file: IO[bytes]) -> Imported:
     """The watches of a backup with their titles, tags, selectors, pauses and past checks.
 
@@ -73,14 +85,14 @@ def read_changedetection(file: IO[bytes]) -> Imported:
     """
     try:
         with zipfile.ZipFile(file) as archive:
-            watches, tags, default, backend = _index(archive)
+            index = _index(archive)
             pages: list[NewPage] = []
             left_out: list[str] = []
             checks: dict[str, tuple[Observation, ...]] = {}
-            for folder, told in watches.items():
+            for folder, told in index.watches.items():
                 watch = _object(archive, told) if isinstance(told, str) else told
                 try:
-                    page = _page(watch, tags, backend, left_out)
+                    page = _page(watch, index, left_out)
                 except InputError as error:
                     left_out.append(str(error))
                     continue
@@ -90,7 +102,7 @@ def read_changedetection(file: IO[bytes]) -> Imported:
                 if not found and checked_at:
                     left_out.append(f"{page.url}: without past checks, as it has no history.txt")
                 if found:
-                    interval = _interval(watch.get("time_between_check")) or default
+                    interval = _interval(watch.get("time_between_check")) or index.interval
                     checks[page.url] = _checks(found, checked_at, interval)
     except (
         *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
@@ -100,14 +112,8 @@ def read_changedetection(file: IO[bytes]) -> Imported:
     return Imported("changedetection.io", tuple(pages), tuple(left_out), checks)
 
 
-def _index(
-    archive: zipfile.ZipFile,
-) -> tuple[dict[str, Mapping[str, Any] | str], dict[str, str], float, object]:
-    """The watches by their folders, the titles of tags by id, the default interval in seconds, and
-    by what pages are fetched by default.
-
-    Of a watch with a file of its own it is the name of that file. All may lie in a folder more.
-    """
+def _index(archive: zipfile.ZipFile) -> _Index:
+    """What a backup says besides single watches. All may lie in a folder more."""
     names = archive.namelist()
     settled = {place.parent for place in map(PurePosixPath, names) if place.name == _SETTINGS}
     tags: dict[str, str] = {}
@@ -119,10 +125,10 @@ def _index(
         is_old = place.name == _INDEX and place.parent not in settled
         if not (is_old or place.name == _SETTINGS):
             continue
-        index = _object(archive, name)
-        watching = _mapping(index.get("watching") if is_old else None)
+        told_by = _object(archive, name)
+        watching = _mapping(told_by.get("watching") if is_old else None)
         watches |= {str(place.parent / uuid): _mapping(watch) for uuid, watch in watching.items()}
-        settings = _mapping(index.get("settings"))
+        settings = _mapping(told_by.get("settings"))
         application = _mapping(settings.get("application"))
         backend = application.get("fetch_backend") or backend
         named = _mapping(application.get("tags"))
@@ -137,7 +143,7 @@ def _index(
             tags[place.parent.name] = str(_object(archive, name).get("title") or "")
     if not watches:
         raise InputError(f"no backup of changedetection.io: it has neither {_INDEX} nor watch.json")
-    return watches, tags, default, backend
+    return _Index(watches, tags, default, backend)
 
 
 def _object(archive: zipfile.ZipFile, name: str) -> Mapping[str, Any]:
@@ -159,9 +165,7 @@ def _mapping(told: object) -> Mapping[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def _page(
-    watch: Mapping[str, Any], tags: Mapping[str, str], backend: object, left_out: list[str]
-) -> NewPage:
+def _page(watch: Mapping[str, Any], index: _Index, left_out: list[str]) -> NewPage:
     url = watch.get("url")
     if not isinstance(url, str) or not url.strip():
         raise InputError("a watch without a URL")
@@ -183,8 +187,8 @@ def _page(
     if lost := _lost(watch):
         left_out.append(f"{url}: without {', '.join(lost)}")
     told = watch.get("fetch_backend")
-    fetched_by = backend if told in (None, "", "system") else told
-    named = [tags.get(tag, "") for tag in _texts(watch.get("tags"))]
+    fetched_by = index.backend if told in (None, "", "system") else told
+    named = [index.tags.get(tag, "") for tag in _texts(watch.get("tags"))]
     old = watch.get("tag")
     named += old.split(",") if isinstance(old, str) else []
     return page_of(

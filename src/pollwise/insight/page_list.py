@@ -118,7 +118,8 @@ def read_page_list(
                 fitting = [one.id for one in store.each_outline() if _fits(one, tag, text)]
                 count = len(fitting)
             found += count
-            records += store.first_pages(order.value, min(limit or count, count), fitting)
+            wanted = count if limit is None else min(limit, count)
+            records += store.first_pages(order.value, wanted, fitting)
     listed = sorted(map(listed_page, records), key=lambda page: (_KEYS[order](page), page.url))
     return PageList(str(db), pages, found, tuple(listed[:limit]))
 

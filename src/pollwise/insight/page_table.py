@@ -140,8 +140,7 @@ class PageTable:
         """The pages with this tag, state and host and with this text in URL, name, title or state.
 
         None: any. Lower and upper case are the same, and quotes around the text are left out. Those
-        that have nothing to be sorted by come
-        last; `descending` None: as is usual for this column.
+        that have nothing to be sorted by come last; `descending` None: as is usual for this column.
         """
         places = self._ordered(order, order.descends if descending is None else descending)
         for fits in self._fitting(tag, state, host, text):

@@ -109,7 +109,7 @@ async def run(
             for event in turn.events if events or turn.events else (Tick(clock()),):
                 events.append(event)
                 wake_at = under_way.obey(scheduler.handle(event))
-                if isinstance(event, Added):  # others follow: see `_told`
+                if isinstance(event, Added):  # of many, others follow: see `progress_of`
                     await asyncio.sleep(0)
             is_spent = scheduler.budget_free_at > clock()
             await record(told(turn, events))

@@ -117,7 +117,7 @@ def _updated(own: Watched, wanted: Page) -> Watched:
 def progress_of(
     reports: tuple[PollReport, ...], watched: MutableMapping[int, Watched], now: float
 ) -> Progress:
-    """What came of the polls that have ended."""
+    """What came of the polls that have ended; many new pages come in several events."""
     first_copies, gone_or_back = _remember(watched, reports)
     return Progress(_told(reports, now), reports, first_copies, gone_or_back)
 

@@ -114,6 +114,8 @@ def parse_interval(name: str, text: str) -> float:
 def frequency(interval: float) -> str:
     """The shortest text of which `parse_interval` makes this interval (seconds) again.
 
+    If none makes it to the last bit, one that comes next to it.
+
     >>> [frequency(interval) for interval in (86_400.0, 0.5, 86_400 * 3.0)]
     ['1/day', '2/second', '0.3333333333333333/day']
     """

@@ -11,6 +11,7 @@ from pollwise.errors import StoreError
 from pollwise.store.sqlite.columns import unsound_column
 from pollwise.store.sqlite.failures import damaged, undamaged_database
 from pollwise.store.sqlite.file_format import UnlockedConnection
+from pollwise.store.sqlite.lock import FileUse
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.tables.connection import Connection, Writer
 
@@ -64,9 +65,10 @@ class SqliteWriter:
 class SqliteConnection(Connection):
     """A connection to the file at `path`."""
 
-    def __init__(self, path: Path, sqlite: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, sqlite: sqlite3.Connection, use: FileUse) -> None:
         super().__init__(path)
         self._file = path
+        self._use = use
         self._sqlite = sqlite
         self._is_unlocked = isinstance(sqlite, UnlockedConnection)
         self._as_opened = self._state_of_file() if self._is_unlocked else None
@@ -130,12 +132,14 @@ class SqliteConnection(Connection):
         """A context whose writes are on the disk at its end; after an error none of them is.
 
         Within another one they are part of that: an error drops only what came in this one.
+        `StoreError` if the file was moved, removed or replaced since it was opened.
         """
         if self._sqlite.in_transaction:
             with self._savepoint():
                 yield self._writer
             return
         with undamaged_database(self._file):
+            self._require_its_name()
             self._sqlite.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
@@ -145,6 +149,18 @@ class SqliteConnection(Connection):
                 if self._sqlite.in_transaction:
                     self._sqlite.execute("ROLLBACK")
                 raise
+
+    def _require_its_name(self) -> None:
+        """`StoreError` if the file has it no more: what is written then would be lost."""
+        if self._use.is_of(self._file):
+            return
+        name = self._file.name
+        raise StoreError(
+            f"{self._file} was moved, removed or replaced while it was in use: what comes now would"
+            f" be lost. If it was moved, move it back: {name}-wal, if it stayed, has its latest"
+            f" changes. Before another file is used by this name remove {name}-wal and {name}-shm,"
+            " if they are there: they belong to the one before"
+        )
 
     @contextlib.contextmanager
     def _savepoint(self) -> Iterator[None]:

@@ -32,7 +32,7 @@ class SqliteRequester(TableRequests, Requester):
             undo.callback(use.release)
             connection = open_for_requests(place)
             undo.pop_all()
-            return cls(SqliteConnection(place, connection), use)
+            return cls(SqliteConnection(place, connection, use), use)
 
     def close(self) -> None:
         """End the use of the file."""

@@ -12,8 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from pollwise.errors import StoreError
-from pollwise.store.records import Batch, Discoveries, Discovery, Fetched, Hit
+from pollwise.store.records import Discoveries, Discovery, Fetched, Hit
 from pollwise.store.sqlite.collection import (
     read_history,
     read_terms,
@@ -42,8 +41,7 @@ class SqliteStore(TableStore):
     """A `Store` in one SQLite file."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, use: FileUse) -> None:
-        super().__init__(SqliteConnection(path, connection))
-        self._file = path
+        super().__init__(SqliteConnection(path, connection, use))
         self._use: FileUse | None = use
 
     @classmethod
@@ -83,20 +81,6 @@ class SqliteStore(TableStore):
             if self._use is not None:
                 self._use.release()
                 self._use = None
-
-    def commit(self, batch: Batch) -> None:
-        """See `Store.commit`; `StoreError` if the file was moved, removed or replaced meanwhile."""
-        with undamaged_database(self._file):
-            is_there = self._use is None or self._use.is_of(self._file)
-        if not is_there:
-            name = self._file.name
-            raise StoreError(
-                f"{self._file} was moved, removed or replaced while it was in use: what comes now"
-                f" would be lost. If it was moved, move it back: {name}-wal, if it stayed, has its"
-                f" latest changes. Before another file is used by this name remove {name}-wal and"
-                f" {name}-shm, if they are there: they belong to the one before"
-            )
-        super().commit(batch)
 
     def history(self) -> Iterator[Fetched]:
         return read_history(self._connection)

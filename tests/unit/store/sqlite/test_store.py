@@ -111,8 +111,9 @@ def test_nothing_is_written_into_a_file_that_has_lost_its_name(store: Store, hap
     else:
         other.rename(store.path)
     found = Batch(polls=(poll(0, 3.0, Outcome.CHANGED),))
-    with pytest.raises(StoreError, match=r"was moved, removed .* remove pollwise\.db-wal"):
-        store.commit(found)
+    for write in (lambda: store.commit(found), lambda: store.add_pages([B], now=3.0)):
+        with pytest.raises(StoreError, match=r"was moved, removed .* remove pollwise\.db-wal"):
+            write()
     assert (store.path if happens == "replaced" else other).read_bytes() == was
 
 
