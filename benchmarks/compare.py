@@ -36,7 +36,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from engine import all_decisions, simulated_polls_per_second
+from engine import all_decisions, all_growth, simulated_polls_per_second
 from learners import nanoseconds
 from performance_document import document
 from served import Log, serving
@@ -228,6 +228,7 @@ def of_kernels() -> dict[str, object]:
     """What decisions and polls of the learners cost."""
     return {
         "decisions": all_decisions(),
+        "growth": all_growth(),
         "simulated_polls_per_second": simulated_polls_per_second(),
         "learners": [
             {

@@ -1,12 +1,13 @@
-"""How fast the engine is: polls per second simulated, decisions per second, bytes per page.
+"""How fast the engine is: polls per second simulated, decisions per second, bytes per page, growth.
 
-    python benchmarks/engine.py [--pages N] [--json]
+    python benchmarks/engine.py [--pages N] [--growth N] [--json]
 
 All figures are of one core, with compiled code ready: of the policy bayes-index and, for
 comparison, of the schedules of Nutch and StormCrawler as rules (`pollwise.policies.rules`). "A
 decision" is one page selected and its poll observed. Bytes per page are those of the policy's own
 arrays. `--pages`: only decisions of bayes-index, with so many pages (ten million take a quarter of
-an hour and some 7 GB).
+an hour and some 7 GB). `--growth`: only how long bayes-index lets polls wait at most while it is
+given so many pages, 1,000 at a time.
 """
 
 import argparse
@@ -26,14 +27,20 @@ from pollwise.policies.rules.nutch import Nutch
 from pollwise.policies.rules.stormcrawler import StormCrawler
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.worlds.zipf import Zipf
-from pollwise.types import Page
+from pollwise.types import Observation, Outcome, Page
 
 COMPARED: tuple[tuple[type[CompiledPolicy], tuple[int, ...]], ...] = (
-    (BayesianIndex, (500, 10_000, 100_000, 1_000_000)),
-    (Nutch, (10_000, 1_000_000)),
-    (StormCrawler, (10_000, 1_000_000)),
+    (BayesianIndex, (500, 10_000, 100_000, 1_000_000, 10_000_000)),
+    (Nutch, (10_000, 1_000_000, 10_000_000)),
+    (StormCrawler, (10_000, 1_000_000, 10_000_000)),
 )
 """Policies, and for how many pages."""
+GROWN = (100_000, 1_000_000, 10_000_000)
+"""To how many pages the policy grows in `growth`."""
+ADDED = 1_000
+"""Pages that are taken up at a time in `growth`."""
+TURNS = 3
+"""Decisions after each time."""
 NAMES = {BayesianIndex: "bayes-index", Nutch: "nutch", StormCrawler: "stormcrawler"}
 
 
@@ -87,17 +94,47 @@ def decisions(kind: type[CompiledPolicy], pages: int, polls: int = 200_000) -> d
     }
 
 
+def growth(pages: int) -> dict[str, float]:
+    """The longest CPU seconds of taking up 1,000 pages, and of a decision in between."""
+    policy = BayesianIndex()
+    policy.add([Page(0)])
+    policy.select(0.0, 1)
+    policy.observe([Observation(0, 0.0, Outcome.CHANGED)])
+    longest = {"adding": 0.0, "deciding": 0.0}
+
+    def timed(what: str, begin: float) -> None:
+        longest[what] = max(longest[what], time.thread_time() - begin)
+
+    for first in range(1, pages, ADDED):
+        added = [Page(page) for page in range(first, min(first + ADDED, pages))]
+        begin = time.thread_time()
+        policy.add(added)
+        timed("adding", begin)
+        for turn in range(TURNS):
+            begin, now = time.thread_time(), first + ADDED * turn / TURNS
+            chosen = policy.select(now, 1).page_ids.tolist()
+            policy.observe([Observation(page, now, Outcome.CHANGED) for page in chosen])
+            timed("deciding", begin)
+    return {"pages": pages, **longest}
+
+
 def all_decisions() -> list[dict[str, Any]]:
     """Those of all policies that are compared."""
     return [decisions(kind, pages) for kind, sizes in COMPARED for pages in sizes]
 
 
+def all_growth() -> list[dict[str, float]]:
+    """How it grows to each of these sizes."""
+    return [growth(pages) for pages in GROWN]
+
+
 def size(state: Any) -> dict[str, float]:
     """Bytes of the arrays of a state: those of one element belong to all pages."""
-    # Two heaps may share one array.
-    arrays = list({id(base): base for base in map(owner_of, arrays_of(state))}.values())
+    # Two heaps may share one array; a long one has room beyond all pages, of addresses alone.
+    arrays = list({id(owner_of(array)): array for array in arrays_of(state)}.values())
+    room = len(state.pages) + 2
     shared = sum(array.nbytes for array in arrays if len(array) == 1)
-    total = sum(array.nbytes for array in arrays)
+    total = sum(array[:room].nbytes for array in arrays)
     return {"bytes_per_page": (total - shared) / len(state.pages), "shared_bytes": shared}
 
 
@@ -117,26 +154,35 @@ def arrays_of(state: Any) -> Iterator[np.ndarray]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=Path(__file__).name)
     parser.add_argument("--pages", type=int)
+    parser.add_argument("--growth", type=int)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     results: dict[str, Any]
-    if arguments.pages is not None:
+    if arguments.growth is not None:
+        results = {"decisions": [], "growth": [growth(arguments.growth)]}
+    elif arguments.pages is not None:
         results = {"decisions": [decisions(BayesianIndex, arguments.pages)]}
     else:
         results = {
             "simulated_polls_per_second": simulated_polls_per_second(),
             "decisions": all_decisions(),
+            "growth": all_growth(),
         }
     if arguments.json:
         print(json.dumps(results, indent=2))
         return 0
-    if arguments.pages is None:
+    if "simulated_polls_per_second" in results:
         print(f"simulated, 500 pages: {results['simulated_polls_per_second']:,.0f} polls a second")
     for row in results["decisions"]:
         print(
             f"{row['policy']:<12} {row['pages']:>9,} pages:"
             f" {row['decisions_per_second']:>9,.0f} decisions a second,"
             f" {row['bytes_per_page']:.0f} bytes a page"
+        )
+    for row in results.get("growth", []):
+        print(
+            f"up to {row['pages']:,} pages: taking up {ADDED:,} took at most"
+            f" {1e3 * row['adding']:.1f} ms, a decision {1e3 * row['deciding']:.1f} ms"
         )
     return 0
 

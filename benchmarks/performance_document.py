@@ -62,6 +62,13 @@ rules: they learn no change rates.
 |---|--:|--:|--:|
 {decisions}
 
+While pages are added, 1,000 at a time, a poll waits for one addition or one decision. The longest
+of each:
+
+| policy | up to pages | adding 1,000, milliseconds | a decision, milliseconds |
+|---|--:|--:|--:|
+{growth}
+
 With drawing the changes of the world, bayes-index: {simulated:,.0f} simulated polls a second of
 500 pages.
 
@@ -90,6 +97,11 @@ def document(measured: Row, machine: str, versions: Sequence[str]) -> str:
             f"| {one['policy']} | {one['pages']:,} | {one['decisions_per_second']:,.0f}"
             f" | {one['bytes_per_page']:.0f} |"
             for one in measured["decisions"]
+        ),
+        growth="\n".join(
+            f"| bayes-index | {one['pages']:,} | {1e3 * one['adding']:.1f}"
+            f" | {1e3 * one['deciding']:.1f} |"
+            for one in measured["growth"]
         ),
         simulated=measured["simulated_polls_per_second"],
         learners="\n".join(

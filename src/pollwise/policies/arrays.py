@@ -24,7 +24,6 @@ __all__ = [
     "blank_observation",
     "check_sound",
     "check_state",
-    "enlarged",
     "known_rows",
     "new_ids",
     "not_after",
@@ -167,11 +166,6 @@ def tells(observation: Any, known_at: float) -> bool:
     if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
         return not observation.polled_at <= known_at
     return False
-
-
-def enlarged(array: NDArray[Any], more: int) -> NDArray[Any]:
-    """The array with `more` zero elements at its end."""
-    return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)])
 
 
 def known_rows(state: StateDict, pages: NDArray[Any]) -> tuple[Ints, Ints]:

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from pollwise.errors import InputError
 from pollwise.kernel_cache import kernel
-from pollwise.policies.arrays import HELD, LEASED, enlarged, new_ids, observed, watched
+from pollwise.policies.arrays import HELD, LEASED, new_ids, observed, watched
 from pollwise.policies.borrowed import borrowed
 from pollwise.policies.structures.heap import heaps_for
+from pollwise.policies.structures.room import enlarged
 from pollwise.types import Observation, Page, Selection
 
 __all__ = [

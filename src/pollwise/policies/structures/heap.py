@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
+from pollwise.policies.structures.room import with_room
 
 __all__ = [
     "HEAP",
@@ -41,10 +42,10 @@ def no_heaps() -> tuple[Heap, Heap]:
 
 
 def heaps_for(pages: int, front: Heap, back: Heap) -> tuple[Heap, Heap]:
-    """The same two heaps, with room for so many pages together."""
-    if pages + 2 == len(front):
+    """The same two heaps, with room for so many pages together, or for more."""
+    if pages + 2 <= len(front):
         return front, back
-    both = np.zeros(pages + 2, HEAP)
+    both = with_room(pages + 2, HEAP)
     for heap, before in ((both, front), (both[::-1], back)):
         end = before["page"][0] + 1
         heap[:end] = before[:end]

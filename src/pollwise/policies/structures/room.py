@@ -1,0 +1,47 @@
+"""Arrays that grow where they are: those of millions of pages would take seconds to copy."""
+
+import math
+import os
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["enlarged", "with_room"]
+
+_LONG = 1 << 14
+"""An array of so many elements is long; to copy a shorter one takes some milliseconds."""
+
+
+def enlarged(array: NDArray[Any], more: int) -> NDArray[Any]:
+    """The array with `more` zero elements at its end; in the same memory where that has room.
+
+    `array` owns its memory, or is what this function gave. It is not to be used any more.
+    """
+    length = len(array) + more
+    room = array.base
+    if room is None or len(room) < length:
+        room = with_room(length, array.dtype, array.shape[1:])
+        room[: len(array)] = array
+    return room[:length]
+
+
+def with_room(length: int, dtype: Any, shape: tuple[int, ...] = ()) -> NDArray[Any]:
+    """Zeros for at least `length` elements of this shape; a long array has room for many more.
+
+    It takes the addresses of half the memory that the machine has, and memory for what is written.
+    """
+    if length >= _LONG:
+        element = np.dtype(dtype).itemsize * math.prod(shape)
+        try:
+            return np.zeros((max(length, _half_the_memory() // element), *shape), dtype)
+        except MemoryError:  # The system may limit the addresses of a process.
+            pass
+    return np.zeros((length, *shape), dtype)
+
+
+@cache
+def _half_the_memory() -> int:
+    """In bytes."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
