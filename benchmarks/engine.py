@@ -39,6 +39,7 @@ GROWN = (100_000, 1_000_000, 10_000_000)
 """To how many pages the policy grows in `growth`."""
 ADDED = 1_000
 """Pages that are taken up at a time in `growth`."""
+PAGES_A_HOST = 10
 TURNS = 3
 """Decisions after each time."""
 NAMES = {BayesianIndex: "bayes-index", Nutch: "nutch", StormCrawler: "stormcrawler"}
@@ -106,7 +107,8 @@ def growth(pages: int) -> dict[str, float]:
         longest[what] = max(longest[what], time.thread_time() - begin)
 
     for first in range(1, pages, ADDED):
-        added = [Page(page) for page in range(first, min(first + ADDED, pages))]
+        until = min(first + ADDED, pages)
+        added = [Page(page, scope=str(page // PAGES_A_HOST)) for page in range(first, until)]
         begin = time.thread_time()
         policy.add(added)
         timed("adding", begin)

@@ -55,6 +55,7 @@ from pollwise.policies.structures.heap import (
     no_heaps,
     time_of,
 )
+from pollwise.policies.structures.room import enlarged
 from pollwise.rates.excerpt import can_be_first, excerpts_of
 from pollwise.rates.lattice import RATE_COUNT, TIMES, tabulate
 from pollwise.rates.packed import packed, unpacked
@@ -435,7 +436,7 @@ class IndexPolicy(CompiledPolicy):
         return sites, kinds
 
     def _make_room(self) -> None:
-        """Make room for all scopes, sites and kinds; arrays double."""
+        """Make room for all scopes, sites and kinds."""
         self._state = self._state._replace(
             hosts=_with_room(self._state.hosts, len(self._scopes), price=1.0),
             sites=_with_room(self._state.sites, len(self._sites), page=-1, first_date=math.nan),
@@ -444,13 +445,14 @@ class IndexPolicy(CompiledPolicy):
 
 
 def _with_room(array: NDArray[Any], count: int, **fields: float) -> NDArray[Any]:
-    """An array with room for `count` elements; new ones are zero but for these fields."""
-    if count <= len(array):
+    """An array of at least `count` elements; new ones are zero but for these fields."""
+    more = count - len(array)
+    if more <= 0:
         return array
-    more = np.zeros(max(count - len(array), len(array)), array.dtype)
+    grown = enlarged(array, more)
     for name, value in fields.items():
-        more[name] = value
-    return np.append(array, more)
+        grown[name][-more:] = value
+    return grown
 
 
 def _urgency(page: Page) -> tuple[float, float]:

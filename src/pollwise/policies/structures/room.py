@@ -17,12 +17,13 @@ _LONG = 1 << 14
 def enlarged(array: NDArray[Any], more: int) -> NDArray[Any]:
     """The array with `more` zero elements at its end; in the same memory where that has room.
 
-    `array` owns its memory, or is what this function gave. It is not to be used any more.
+    `array` owns its memory, or is what this function gave. It is not to be used any more. Where it
+    has to be copied, there is room for it to double.
     """
     length = len(array) + more
     room = array.base
     if room is None or len(room) < length:
-        room = with_room(length, array.dtype, array.shape[1:])
+        room = with_room(max(length, 2 * len(array)), array.dtype, array.shape[1:])
         room[: len(array)] = array
     return room[:length]
 
