@@ -15,7 +15,7 @@ from scrapy.utils.defer import deferred_from_coro
 import pollwise.scrapy
 
 class LinksSpider(scrapy.Spider):
-    """Follows links; writes each outcome down, and ends after so many."""
+    """Follows links; writes each outcome down, of so many at most, and ends then."""
     name = "links"
 
     def __init__(self, url, polls="1000000", **kwargs):
@@ -30,6 +30,8 @@ class LinksSpider(scrapy.Spider):
         return spider
 
     def note(self, page, outcome):
+        if self.left == 0:
+            return  # it ends, which takes a while
         with open("polls.jsonl", "a") as file:
             print(json.dumps([page, outcome.name]), file=file)
         self.left -= 1
