@@ -79,8 +79,16 @@ class SqliteConnection(Connection):
         return damaged(self._file, what)
 
     def close(self) -> None:
-        """End the use of the file; closing twice is no error."""
+        """End the use of the file; closing twice is no error.
+
+        A writer brings what is newest into the file itself, though others still read it, as people
+        copy and move a file whose writer has ended.
+        """
         with undamaged_database(self._file):
+            if self._use.writes and self._use.is_of(self._file):
+                with contextlib.suppress(sqlite3.Error):  # it is safe in the -wal file, too
+                    self._sqlite.execute("PRAGMA busy_timeout = 0")
+                    self._sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._sqlite.close()
 
     def rows(self, query: str, **values: object) -> list[Any]:

@@ -38,6 +38,18 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
+def test_the_file_alone_has_all_once_its_writer_has_closed_though_others_read(
+    store: Store, tmp_path: Path
+) -> None:
+    with Store.open_readonly(store.path) as reader:
+        assert len(reader.pages()) == 2
+        store.close()
+        copy = tmp_path / "copy.db"
+        copy.write_bytes(store.path.read_bytes())
+        with Store.open_readonly(copy) as copied:
+            assert copied.totals() == reader.totals()
+
+
 @pytest.mark.parametrize("bound", [0.0, -1.0, 9e999, "often"])
 def test_a_bound_that_cannot_be_is_damage(store: Store, bound: float | str) -> None:
     put(store.path, "UPDATE pages SET longest_interval = ?", bound)
