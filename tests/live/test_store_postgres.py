@@ -137,10 +137,15 @@ class TestOpening:
         finally:
             execute(url, f"ALTER ROLE {USER} RESET statement_timeout")
 
+    def test_a_server_that_takes_no_more_sessions_is_none_to_be_started(self, url: str) -> None:
+        execute(url, "CREATE ROLE crowd LOGIN CONNECTION LIMIT 0")
+        with pytest.raises(StoreError, match=r"too many connections .*: mend what the server says"):
+            Store.open_readonly(url.replace(f"{USER}@", "crowd@"))
+
     def test_a_user_who_may_not_see_the_schema_hears_what_to_grant(self, url: str) -> None:
         Store.open(url).close()
         execute(url, "CREATE ROLE stranger LOGIN")
-        with pytest.raises(StoreError, match="or its user may not use it: .*GRANT USAGE"):
+        with pytest.raises(StoreError, match=r"or its user may not use it: .*GRANT USAGE"):
             Store.open_readonly(url.replace(f"{USER}@", "stranger@"))
 
     def test_a_database_that_holds_nothing_is_one_line(self, url: str) -> None:

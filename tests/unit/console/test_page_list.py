@@ -54,9 +54,7 @@ def test_a_page_takes_one_line_of_a_terminal(terminal):
     assert any("https://example.com/ " in line for line in lines)
 
 
-def test_a_narrow_terminal_has_the_pages_and_names_what_it_has_no_room_for(
-    terminal, monkeypatch
-):
+def test_a_narrow_terminal_has_the_pages_and_names_what_it_has_no_room_for(terminal, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     with terminal.in_use():
         print_page_list(LIST)

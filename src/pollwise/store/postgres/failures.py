@@ -31,6 +31,8 @@ _CAUSES = {
     "XX002": "is damaged: restore a copy, or REINDEX it",
 }
 _OF_DISK = {"53100", "53200", "58030"}
+_REFUSED = "FATAL:"
+"""What a server says that was reached, and takes no session, before it says why."""
 _TOO_LARGE = "54000"
 _MISSING = {"42P01", "42703"}
 """The codes for a table and for a column that is not there."""
@@ -84,6 +86,8 @@ def unreachable(place: PostgresDatabase, error: psycopg.Error) -> StoreError:
     why = _why(error)
     if is_lost(error):
         mend = "start the server, or correct the address after --db"
+        if _REFUSED in why:
+            mend = "mend what the server says, or correct the address after --db"
         return StoreBusyError(f"{place} cannot be reached ({why}): {mend}")
     return StoreError(f"{place} cannot be opened ({why}): correct the address after --db")
 
