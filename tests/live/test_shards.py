@@ -143,7 +143,9 @@ class TestSplitting:
             with pytest.raises(InputError, match=message):
                 split_anew(place, shards, budget)
         assert not Store.exists(empty)
-        with pytest.raises(StoreError, match="has no such schema: CREATE SCHEMA makes it"):
+        with pytest.raises(
+            StoreError, match=r"no such schema, or its user .*: CREATE SCHEMA makes one"
+        ):
             split_anew(empty.in_schema("nothing"), 3, None)
 
     def test_a_split_that_was_interrupted_is_finished(self, empty: PostgresDatabase) -> None:
