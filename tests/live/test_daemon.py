@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import aiohttp
@@ -38,6 +39,13 @@ async def test_it_polls_and_answers_from_an_empty_database_on(daemon, site):
     assert await daemon.end(signal.SIGINT) == 0
     assert await daemon.status("/healthz") is None
     assert "stopped: 1 poll" in "".join(daemon.said)
+
+
+async def test_it_answers_though_its_standard_input_was_closed(daemon):
+    await daemon.start(preexec_fn=partial(os.close, 0))
+    assert await daemon.status("/") == 200
+    assert await daemon.end(signal.SIGINT) == 0
+    assert "Traceback" not in "".join(daemon.said)
 
 
 async def test_that_there_was_no_database_is_told_first(daemon):

@@ -46,7 +46,7 @@ from pollwise.live.shards import SharedBudget, split_anew, watched_shard
 from pollwise.scheduler.ledgers import new_ledger, read_ledger
 from pollwise.store import Requester, Store, split_database
 from pollwise.store.place import PostgresDatabase
-from pollwise.store.postgres import connection
+from pollwise.store.postgres import connection, database
 from pollwise.store.postgres.shards import LedgerKeeper, SplitDatabase
 from pollwise.store.records import Batch, NewPage
 from pollwise.testing.store_contract.samples import poll
@@ -143,7 +143,9 @@ class TestSplitting:
             with pytest.raises(InputError, match=message):
                 split_anew(place, shards, budget)
         assert not Store.exists(empty)
-        with pytest.raises(StoreError, match="has no such schema: CREATE SCHEMA makes it"):
+        with pytest.raises(
+            StoreError, match=r"no such schema, or its user .*: CREATE SCHEMA makes one"
+        ):
             split_anew(empty.in_schema("nothing"), 3, None)
 
     def test_a_split_that_was_interrupted_is_finished(self, empty: PostgresDatabase) -> None:
@@ -432,6 +434,41 @@ class TestTakingOne:
             assert (first._rate, other._rate) == (pytest.approx(0.5), pytest.approx(0.5))
             SharedBudget(1, keeper, print).begin()
             assert held(first, 1.0, 10) == pytest.approx(1.0)
+
+    def test_a_run_that_begins_waits_while_another_process_has_the_ledger(
+        self, db: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        hurried = database._SETTINGS.replace(b"'10s'", b"'50ms'")
+        monkeypatch.setattr(database, "_SETTINGS", hurried)
+        said: list[str] = []
+        with closing(LedgerKeeper(split_of(db))) as keeper, psycopg.connect(db.url) as other:
+            other.execute(b"SELECT FROM pollwise_shards FOR UPDATE")
+
+            def say(line: str) -> None:
+                said.append(line)
+                other.rollback()
+
+            assert SharedBudget(0, keeper, say).fair(10) == "86400/day"
+        [line] = said
+        assert line.endswith("(canceling statement due to lock timeout); waiting for it")
+
+    def test_a_process_that_sleeps_with_the_ledger_holds_nobody_up(
+        self, db: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        hurried = database._LEDGER_SETTINGS.replace(b"'5s'", b"'50ms'")
+        monkeypatch.setattr(database, "_LEDGER_SETTINGS", hurried)
+        with closing(LedgerKeeper(split_of(db))) as keeper:
+
+            def sleep(ledger: str, budget: str, now: float) -> tuple[str, None]:
+                with psycopg.connect(db.url) as other:  # which waits for as long as it must
+                    other.execute(b"SET lock_timeout = '60s'")
+                    other.execute(b"SELECT FROM pollwise_shards FOR UPDATE")
+                return "lost", None
+
+            with pytest.raises(StoreBusyError, match="does not answer"):
+                keeper.settle(sleep)
+            told = keeper.settle(lambda ledger, budget, now: (ledger, ledger))
+        assert told == split_of(db).shared()[1] != "lost"
 
     def test_a_damaged_ledger_begins_anew_within_the_budget(self, db: PostgresDatabase) -> None:
         said: list[str] = []

@@ -21,11 +21,13 @@ from pollwise.errors import (
     StoreVersionError,
 )
 from pollwise.events import Tick
+from pollwise.live.opening import opened
 from pollwise.store import Requester, Store
 from pollwise.store.place import parse_place
 from pollwise.store.postgres import connection, database
 from pollwise.store.postgres.queries import SQL
 from pollwise.store.records import Batch, NewPage
+from pollwise.testing.postgres_server import USER
 from pollwise.testing.store_contract import StoreContract, StoreOpening
 from pollwise.testing.store_contract.samples import A, B, C, held, poll
 from pollwise.types import Outcome
@@ -105,6 +107,47 @@ def test_the_pages_of_polls_are_found_by_their_index(url: str) -> None:
 
 
 class TestOpening:
+    def test_a_lock_of_another_session_is_no_server_that_is_away(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        Store.open(url).close()
+        hurried = database._SETTINGS.replace(b"'10s'", b"'50ms'")
+        monkeypatch.setattr(database, "_SETTINGS", hurried)
+        said: list[str] = []
+        with psycopg.connect(url) as other:
+            other.execute(b"LOCK TABLE pollwise IN EXCLUSIVE MODE")
+
+            def say(line: str) -> None:
+                said.append(line)
+                other.rollback()
+
+            opened(parse_place(url), say).close()
+        [line] = said
+        assert line.endswith("(canceling statement due to lock timeout); waiting for it")
+
+    def test_a_timeout_that_the_server_has_for_statements_is_none_for_ours(
+        self, server: Server, url: str
+    ) -> None:
+        with Store.open(url) as store:
+            store.add_pages([A], now=0.0)
+        execute(url, f"ALTER ROLE {USER} SET statement_timeout = '100ms'")
+        try:
+            with Store.open_readonly(url) as store:
+                store._connection._session.execute(b"SELECT pg_sleep(0.3)")
+        finally:
+            execute(url, f"ALTER ROLE {USER} RESET statement_timeout")
+
+    def test_a_server_that_takes_no_more_sessions_is_none_to_be_started(self, url: str) -> None:
+        execute(url, "CREATE ROLE crowd LOGIN CONNECTION LIMIT 0")
+        with pytest.raises(StoreError, match=r"too many connections .*: mend what the server says"):
+            Store.open_readonly(url.replace(f"{USER}@", "crowd@"))
+
+    def test_a_user_who_may_not_see_the_schema_hears_what_to_grant(self, url: str) -> None:
+        Store.open(url).close()
+        execute(url, "CREATE ROLE stranger LOGIN")
+        with pytest.raises(StoreError, match=r"or its user may not use it: .*GRANT USAGE"):
+            Store.open_readonly(url.replace(f"{USER}@", "stranger@"))
+
     def test_a_database_that_holds_nothing_is_one_line(self, url: str) -> None:
         for opening in (Store.open_readonly, Requester.open):
             with pytest.raises(StoreError, match="holds no pages: name another one with --db"):

@@ -77,6 +77,8 @@ _NAMES: dict[Callable[..., object], str] = {
 }
 """Commands that are not named as their functions."""
 _FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_LAST_STREAM = 2
+"""The number of the standard error."""
 _ALLOCATIONS = 20_000
 """So many more objects than before, and garbage is searched for: Python's own 700 are few."""
 for _command, _purpose in _COMMANDS.items():
@@ -107,6 +109,7 @@ def _options(
 
 def run() -> None:
     """Run the command line; unusable input ends it with one line and status 2."""
+    _fill_closed_streams()
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by who started us: nobody looks
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
@@ -142,6 +145,16 @@ def run() -> None:
             raise
         sys.exit(130)
     sys.exit(exit_status if isinstance(exit_status, int) else 0)
+
+
+def _fill_closed_streams() -> None:
+    """Open nothing in the place of standard streams that whoever started us has closed.
+
+    Else the next socket or file gets the number of one, which in a child is that of the stream.
+    """
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= _LAST_STREAM:
+        pass
+    os.close(opened)
 
 
 def _lost_interrupts() -> list[object]:

@@ -130,7 +130,8 @@ class ResponseProcessor(Generic[T]):
         """What `work` makes of a response, once its turn has come; the queue is unbounded.
 
         `ProcessingFailed` if `work` raises, its worker dies or the processor ends. If the caller
-        is cancelled while the response waits, it is not worked on.
+        is cancelled while the response waits, it is not worked on. What is a bug of ours, such as
+        a result that cannot be read here, is raised.
         """
         if all(tender.done() for tender in self._tenders):
             raise RuntimeError("this ResponseProcessor is not open; use it within `async with`")
@@ -209,6 +210,12 @@ class ResponseProcessor(Generic[T]):
                 if left is not None:
                     left.settle(_STOPPED)
                 raise
+            except Exception as error:  # ours: without a tender whoever waits would wait for ever
+                if not ready.done():
+                    ready.set_exception(error)
+                    return
+                waiting, left = await self._next() if left is None else left, None
+                waiting.fail(error)
 
     async def _feed(self, worker: "_Worker", left: "_Waiting[T] | None") -> "_Waiting[T] | None":
         """Give the worker one response after another until it must be replaced; first that `left`.
@@ -230,6 +237,9 @@ class ResponseProcessor(Generic[T]):
             except asyncio.CancelledError:
                 waiting.settle(_STOPPED)
                 raise
+            except Exception as error:  # ours, not that of the response
+                waiting.fail(error)
+                return None
             self._finish(waiting, result)
 
     async def _worked_on(self, worker: "_Worker", response: Response) -> T | ProcessingFailed:
@@ -276,6 +286,11 @@ class _Waiting(Generic[T]):
         """Give the result, unless the caller was cancelled."""
         if not self.result.done():
             self.result.set_result(result)
+
+    def fail(self, error: Exception) -> None:
+        """Raise this where the result is waited for, unless the caller was cancelled."""
+        if not self.result.done():
+            self.result.set_exception(error)
 
 
 class _Level:

@@ -1,7 +1,7 @@
 """What people see of `pollwise changes`, `pollwise history` and `pollwise diff`."""
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from pollwise.console.changes import coloured_lines, print_change
@@ -64,7 +64,7 @@ def print_history(answer: History) -> None:
         console.print(f"{earlier} not shown: --limit shows more", soft_wrap=True)
     if not answer.entries:
         return
-    table = Table("version", "seen (UTC)", "size", "what")
+    table = Table("version", Column("seen (UTC)", no_wrap=True), "size", "what")
     for entry in answer.entries:
         brought = entry.kind is None or entry.kind.is_of_content
         table.add_row(

@@ -45,42 +45,70 @@ class Shortened:
 
 
 def print_lines(table: Table) -> None:
-    """Print a table of `Shortened` texts on stdout; whole where that is no terminal."""
+    """Print a table of `Shortened` texts on stdout, without last columns for which there is no
+    room; whole where that is no terminal.
+    """
     console = stdout()
     if not console.is_terminal:
         console.width = _WIDTH_OF_FILES
+    left_out = _leave_out(console, table)
     console.print(table)
+    _tell(console, left_out)
 
 
 def print_figures(console: Console, table: Table) -> None:
     """Print a table of figures, none of which is cut: last columns without room are only named."""
+    left_out = _leave_out(console, table)
+    _widen(console, table)
+    console.print(table)
+    _tell(console, left_out)
+
+
+def _leave_out(console: Console, table: Table) -> list[str]:
+    """Take out the last columns for which there is no room, but not the first two; their names."""
     left_out: list[str] = []
-    while len(table.columns) > _FEWEST_COLUMNS and not _fits(console, table):
+    while len(table.columns) > _FEWEST_COLUMNS and _spare(console, table) < 0:
         heading = str(table.columns.pop().header)
         left_out.insert(0, heading.replace("\n", " "))
-    console.print(table)
+    return left_out
+
+
+def _tell(console: Console, left_out: Sequence[str]) -> None:
     if left_out:
         told = f"left out, as the terminal has {console.width} columns: {'; '.join(left_out)}"
         console.print(told, soft_wrap=True)
 
 
-def _fits(console: Console, table: Table) -> bool:
-    """Give columns the widths at which no word is cut, if there is room for that."""
+def _spare(console: Console, table: Table) -> int:
+    """The characters that are left, or lacking, where no word is cut."""
+    least = sum(fewest for fewest, _ in _widths(console, table))
+    return _room(console, table) - least
+
+
+def _room(console: Console, table: Table) -> int:
+    return console.width - _BORDER * len(table.columns) - 1
+
+
+def _widths(console: Console, table: Table) -> list[tuple[int, int]]:
+    """The characters at which no word of a column is cut, and those at which no line is."""
     wide = console.options.update(width=_WIDTH_OF_FILES)
-    least, most = [], []
+    widths = []
     for column in table.columns:
         cells = [Measurement.get(console, wide, cell) for cell in (column.header, *column.cells)]
-        most.append(max(cell.maximum for cell in cells))
-        least.append(most[-1] if column.no_wrap else max(cell.minimum for cell in cells))
-    room = console.width - _BORDER * len(least) - 1
-    if sum(most) <= room:
-        return True
-    spare = room - sum(least)
-    for column, fewest, wanted in zip(table.columns, least, most, strict=True):
+        most = max(cell.maximum for cell in cells)
+        widths.append((most if column.no_wrap else max(cell.minimum for cell in cells), most))
+    return widths
+
+
+def _widen(console: Console, table: Table) -> None:
+    """Give columns the widths at which no word is cut, and the first of them what is left."""
+    widths, spare = _widths(console, table), _spare(console, table)
+    if spare < 0 or sum(most for _, most in widths) <= _room(console, table):
+        return
+    for column, (fewest, wanted) in zip(table.columns, widths, strict=True):
         more = max(min(wanted - fewest, spare), 0)
         column.width = fewest + more
         spare -= more
-    return sum(least) <= room
 
 
 def folded(heading: str) -> Column:

@@ -271,7 +271,8 @@ class Answers:
         written = await self._written_now()
         can_learn = not self._beside_run or has_compiled(WatchSettings())
         # Loading takes long: whoever asks for the first snapshot waits, others go without it.
-        is_learned = can_learn and (self._is_loaded or self._newest is None)
+        has_it = self._is_loaded or (self._is_learned and written == self._written)
+        is_learned = can_learn and (has_it or self._newest is None)
         state = written, is_learned
         is_old = time.monotonic() > self._read_at + _LONGEST
         if is_old or state != (self._written, self._is_learned):

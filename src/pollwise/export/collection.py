@@ -117,8 +117,8 @@ def count_not_listed(db: Place, path: Path, format_name: str | None = None) -> t
     if (format_name or _format_of(path)) != "txt":
         return 0, 0
     with Store.open_readonly(db) as store:
-        pages = [record.page for record in store.pages()]
-    return sum(bool(page.name) for page in pages), sum(page.paused for page in pages)
+        pages = [(bool(page.name), page.paused) for page in store.each_outline()]
+    return sum(is_named for is_named, _ in pages), sum(is_paused for _, is_paused in pages)
 
 
 def _writer(name: str, now: float, *, bodies: bool) -> _Writer:

@@ -24,6 +24,7 @@ from pollwise.store.place import command
 from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Observation, Outcome
 from pollwise.units import DAY
+from pollwise.web.stops import is_stop
 from pollwise.web.urls import canonical
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ __all__ = [
 ]
 
 _RECENT = 10
-_STOPS = ("status 429", "status 503", "/robots.txt cannot be had")
-"""Of errors: whole hosts may be left alone for them (`pollwise.web.poller`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +260,7 @@ def _blocked_by(known: "Knowledge", scope: str) -> HostBlock | None:
         record
         for record in known.records
         if record.page.scope == scope and record.outcome is Outcome.FAILED and record.error
-        if any(told in record.error for told in _STOPS)
+        if is_stop(record.error)
     ]
     latest = max(asked, key=lambda record: record.polled_at or 0.0, default=None)
     return None if latest is None else HostBlock(latest.page.url, str(latest.error))

@@ -1,11 +1,14 @@
 """Opening the database of a run or a command, for writing."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from pollwise.errors import InputError, StoreBusyError
 from pollwise.store import Place, Store
 
-__all__ = ["opened", "opened_again"]
+__all__ = ["opened", "opened_again", "waited_for"]
+
+T = TypeVar("T")
 
 
 def opened(db: Place, say: Callable[[str], None]) -> Store:
@@ -13,16 +16,21 @@ def opened(db: Place, say: Callable[[str], None]) -> Store:
 
     It is also told if the database was converted, and where it is kept as it was before.
     """
+    store = waited_for(lambda: Store.open(db), say)
+    if store.older_copy is not None:
+        say(
+            f"{db} was converted for this version; as it was before, it is kept in"
+            f" {store.older_copy}: remove that when all is well"
+        )
+    return store
+
+
+def waited_for(call: Callable[[], T], say: Callable[[str], None]) -> T:
+    """What a call gives that waits for a database: until that is free, which `say` is told."""
     told = False
     while True:
         try:
-            store = Store.open(db)
-            if store.older_copy is not None:
-                say(
-                    f"{db} was converted for this version; as it was before, it is kept in"
-                    f" {store.older_copy}: remove that when all is well"
-                )
-            return store
+            return call()
         except StoreBusyError as error:
             if not told:
                 say(f"{error}; waiting for it")

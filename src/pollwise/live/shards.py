@@ -17,7 +17,7 @@ from pollwise.live.control import ask, watch_settings
 from pollwise.live.followed_list import FollowedList
 from pollwise.live.incoming import Incoming
 from pollwise.live.journal import Journal
-from pollwise.live.opening import opened
+from pollwise.live.opening import opened, waited_for
 from pollwise.live.requests import AddPages, ChangeSettings, described
 from pollwise.live.service_manager import service_manager
 from pollwise.live.session import Besides
@@ -219,12 +219,16 @@ class SharedBudget:
         self._keeper.announce()
 
     def fair(self, pages: int) -> str:
-        """About what a shard with so many pages will have of the budget."""
+        """About what a shard with so many pages will have of the budget.
+
+        Waits for the server, which people are told.
+        """
 
         def change(ledger: str, budget: str, now: float) -> tuple[str, float]:
             return ledger, read_ledger(ledger, budget).fair(str(self._number), pages)
 
-        return str(BudgetText(self._settle(change), per_page=False))
+        share = waited_for(lambda: self._settle(change), self._say)
+        return str(BudgetText(share, per_page=False))
 
     def keeping(
         self,

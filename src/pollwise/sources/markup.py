@@ -60,7 +60,12 @@ def _head(html: str) -> str:
         return html
     head, rest = html[: end.start()], html[end.start() :]
     has_title = _TITLE.search(head) is not None
-    return head if has_title and "alternate" not in rest.lower() else html
+    return head if has_title and not _may_name_a_feed(rest.lower()) else html
+
+
+def _may_name_a_feed(html: str) -> bool:
+    """Whether there may be a link to one, whose letters may be written by their numbers."""
+    return "alternate" in html or ("<link" in html and "&#" in html)
 
 
 def markup_parts(

@@ -110,7 +110,10 @@ def parse_place(told: str | os.PathLike[str] | PostgresDatabase) -> Place:
     address = text[len(scheme) + 3 :]
     try:
         urlsplit(text)
-        if _user_info(address) is None and "@" in address.partition("?")[0]:
+        if not text.isprintable():
+            raise ValueError("a character in it cannot be shown: write it percent-encoded")
+        behind = address.removeprefix(f"{_user_info(address) or ''}@")
+        if "@" in behind.partition("?")[0]:
             raise ValueError("in a password / is written %2F, and in a name @ is %40")
     except ValueError as error:
         raise InputError(

@@ -56,6 +56,7 @@ from pollwise.web.seeing import (
     see,
     see_plainly,
 )
+from pollwise.web.stops import OVERLOADED, of_robots, of_status
 from pollwise.web.urls import joined, origin_of, scope_of
 
 __all__ = ["LONGEST_POLL", "Notice", "PollReport", "Poller", "Recall", "WebPoller"]
@@ -323,7 +324,7 @@ class WebPoller:
         return _failed(page, memory, now, error, self._paced(page, rules, now))
 
     def _blocked(self, page: Page, result: FetchResult, now: float) -> tuple[Notice, ...]:
-        if result.status not in (429, 503) or not result.retry_after:
+        if result.status not in OVERLOADED or not result.retry_after:
             return ()
         asks = scope_of(result.final_url)
         scope = page.scope if asks == scope_of(page.url) else asks
@@ -354,7 +355,7 @@ class WebPoller:
             if rules.is_too_long(page.url):
                 error = f"{origin}/robots.txt has too many rules for a URL as long as this"
             return _failed(page, memory, now, error, self._paced(page, rules, now))
-        error = f"nothing may be fetched, as {origin}/robots.txt cannot be had: {rules.unreachable}"
+        error = of_robots(origin, rules.unreachable)
         # The rules are those of an origin, a block is that of a scope: another origin may answer.
         is_shared = page.scope in self._several_origins or page.scope in self._groups
         is_alone = not is_shared and len(self._origins(page)) == 1
@@ -421,7 +422,7 @@ class WebPoller:
             return PollReport(PollResult(observation, _remembered(result, unmodified(memory))))
         if result.status in (200, 203):
             return _compared(page, memory, result, seen, now)
-        return _failed(page, memory, now, f"status {result.status}")
+        return _failed(page, memory, now, of_status(result.status))
 
 
 def _hub_links(result: FetchResult, seen: Seen) -> HubLinks | None:

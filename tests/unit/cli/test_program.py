@@ -277,6 +277,18 @@ def test_explain_of_a_page_that_is_not_watched(run, db):
     assert db.read_bytes() == before
 
 
+def test_explain_lays_a_stop_by_hand_to_no_answer_of_a_proxy(run, db):
+    state = {"rate": 1.0, "now": 40.0, "next_at": None, "hosts": [["a.example", 5.0, 3e9]]}
+    state["back_offs"] = []
+    seen = Observation(2, 40.0, Outcome.FAILED)
+    with Store.open(db) as store:
+        poll = PollResult(seen, PageMemory(), None, "the proxy refused a tunnel: status 503")
+        store.commit(Batch(polls=(poll,), scheduler=json.dumps(state)))
+    document = run("explain", f"{SITE}/news", "--db", db, "--json").document
+    assert document["host_free_at"] is not None
+    assert document["host_blocked_by"] is None
+
+
 def test_explain_says_whose_answer_stopped_the_host(run, db):
     state = {"rate": 1.0, "now": 40.0, "next_at": None, "hosts": [["a.example", 5.0, 3e9]]}
     state["back_offs"] = []

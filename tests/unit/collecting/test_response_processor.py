@@ -35,6 +35,7 @@ def obey(response):
         case "hog": return len(b"x" * int(rest))
         case "raise": raise ValueError(rest)
         case "lambda": return lambda: rest
+        case "unreadable": return Unreadable()
         case "exit": os._exit(int(rest))
         case "signal": os.kill(os.getpid(), int(rest))
         case "print": print(rest, flush=True); sys.stdin.read(); return rest
@@ -44,6 +45,12 @@ def obey(response):
             while not Path(rest).exists(): time.sleep(0.001)
 
 def gone(response): pass
+
+def unread():
+    raise ValueError("what is read is no result")
+
+class Unreadable:
+    def __reduce__(self): return unread, ()
 '''
 
 
@@ -112,6 +119,30 @@ async def test_failing_work_is_a_result_and_the_next_is_worked_on(works):
         assert not is_running(first)
         load = processor.load
     assert (load.processed, load.failed) == (13, 7)
+
+
+async def test_a_result_that_cannot_be_read_is_raised_and_the_next_is_worked_on(works):
+    async with ResponseProcessor(works.obey) as processor, asyncio.timeout(60.0):
+        with pytest.raises(ValueError, match="no result"):
+            await processor.process(order("unreadable"))
+        assert await processor.process(order("say more")) == "more"
+
+
+async def test_a_start_that_fails_as_none_should_is_raised_where_a_result_is_awaited(
+    works, monkeypatch
+):
+    async def fail_once():
+        monkeypatch.setattr(response_processor, "_started", started)
+        raise ValueError("no start")
+
+    started = response_processor._started
+    async with ResponseProcessor(works.obey) as processor, asyncio.timeout(60.0):
+        monkeypatch.setattr(response_processor, "_started", fail_once)
+        first = await processor.process(order("exit 3"))
+        assert isinstance(first, ProcessingFailed)
+        with pytest.raises(ValueError, match="no start"):
+            await processor.process(order("say a"))
+        assert await processor.process(order("say b")) == "b"
 
 
 async def test_a_worker_that_died_while_it_was_idle_costs_no_response(works):

@@ -54,6 +54,16 @@ def test_a_page_takes_one_line_of_a_terminal(terminal):
     assert any("https://example.com/ " in line for line in lines)
 
 
+def test_a_narrow_terminal_has_the_pages_and_names_what_it_has_no_room_for(terminal, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    with terminal.in_use():
+        print_page_list(LIST)
+    lines = terminal.plain.splitlines()
+    assert any("https://example.com/" in line for line in lines)
+    assert any("https:…" in line or "today.html" in line for line in lines)
+    assert "left out, as the terminal has 40 columns: last change; last poll" in lines
+
+
 def test_urls_are_whole_in_a_pipe():
     with redirect_stdout(StringIO()) as out:
         print_page_list(LIST)

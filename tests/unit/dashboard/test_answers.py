@@ -76,6 +76,25 @@ def put_versions(db: Path, bodies: list[bytes]) -> str:
     return page.url
 
 
+async def test_a_database_of_which_nothing_was_learned_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db, read = tmp_path / "new.db", []
+    with Store.open(db) as store:
+        store.add_pages([NewPage("https://a.example/")], now=0.0)
+
+    def reads(store: StoreReader, db: Place, *, learned: bool = True) -> Snapshot:
+        read.append(learned)
+        return snapshot_of(store, db, learned=learned)
+
+    monkeypatch.setattr("pollwise.dashboard.answers.snapshot_of", reads)
+    async with Answers(db) as answers:
+        await first(answers)
+        for _ in range(3):
+            await answers._renew()
+    assert read == [True]
+
+
 async def test_new_pages_are_seen_while_what_was_learned_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,12 @@ def test_the_head_of_a_page_needs_no_extra(monkeypatch):
     assert markup.head_of(html) == ("News & more", ("/f",))
 
 
+def test_a_feed_that_is_named_below_the_head_in_numbers_of_letters_is_found():
+    link = "<link rel='&#97;lternate' type=application/rss+xml href=/f>"
+    html = f"<head><title>News</title></head><body>{link}<p>Text"
+    assert markup.head_of(html) == ("News", ("/f",))
+
+
 @given(st.lists(st.sampled_from(_SOUP), max_size=14).map("".join))
 def test_where_the_head_is_enough_it_says_what_the_whole_page_does(html):
     with pytest.MonkeyPatch.context() as patch:

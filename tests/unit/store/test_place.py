@@ -81,7 +81,9 @@ def test_a_schema_whose_name_needs_quotes_is_told_with_them(schema: str) -> None
     assert place.in_schema("s").url == "postgresql://h/d?options=-csearch_path%3Ds"
 
 
-@pytest.mark.parametrize("told", ["[::1/d", "u:secret/word@h/d"])
+@pytest.mark.parametrize(
+    "told", ["[::1/d", "u:secret/word@h/d", "u:se@cret/word@h/d", "h/caf\udce9", "h/a\nb"]
+)
 def test_an_address_that_cannot_be_one_is_one_line(told: str) -> None:
     with pytest.raises(InputError, match="expected postgresql://USER@HOST/DATABASE") as caught:
         parse_place(f"postgresql://{told}")

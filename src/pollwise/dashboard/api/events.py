@@ -19,6 +19,8 @@ from pollwise.insight.documents import document
 __all__ = ["event_routes"]
 
 _KIND = "text/event-stream"
+_UNBUFFERED = {"X-Accel-Buffering": "no"}
+"""Has nginx hand events on as they come."""
 _FIGURES_EVERY = 1.0
 
 
@@ -41,9 +43,9 @@ def event_routes(answers: Answers) -> list[Route]:
 
     async def events(request: Request) -> Response:
         if request.method == "HEAD":
-            return Response(media_type=_KIND)
+            return Response(headers=_UNBUFFERED, media_type=_KIND)
         answer_lasts(request)
-        return StreamingResponse(lines(), media_type=_KIND)
+        return StreamingResponse(lines(), headers=_UNBUFFERED, media_type=_KIND)
 
     return [Route("/events", events)]
 

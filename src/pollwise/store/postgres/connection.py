@@ -15,7 +15,7 @@ import psycopg
 
 from pollwise.errors import StoreBusyError, StoreError
 from pollwise.store.place import PostgresDatabase
-from pollwise.store.postgres.failures import damaged, is_lost, reported
+from pollwise.store.postgres.failures import damaged, is_locked, is_lost, reported
 from pollwise.store.postgres.queries import SQL
 from pollwise.store.tables.connection import Connection, Writer
 
@@ -63,8 +63,8 @@ class PostgresWriter:
 class PostgresConnection(Connection):
     """A connection to the database at `place`, by sessions that `begin` gives.
 
-    `begin` raises a `StoreBusyError` if there may be one later. Sessions of the only writer
-    (`is_writer`) number what they commit.
+    `begin` raises a `StoreBusyError` if there may be one later; at first that is waited for only if
+    another session has a lock. Sessions of the only writer (`is_writer`) number what they commit.
     """
 
     def __init__(
@@ -77,8 +77,10 @@ class PostgresConnection(Connection):
         self._begin = begin
         try:
             self._session = begin()
-        except StoreBusyError as error:  # a server that is away at the start is not waited for
-            raise StoreError(str(error)) from error
+        except StoreBusyError as error:
+            if is_locked(error):
+                raise
+            raise StoreError(str(error)) from error  # a server that is away is not waited for
         self._is_closed = False
         self._is_within = False
 

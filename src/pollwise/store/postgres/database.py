@@ -17,6 +17,7 @@ from pollwise.store.postgres.queries import migrations
 __all__ = [
     "WriterName",
     "holds_store",
+    "ledger_session",
     "looked_at",
     "opened_session",
     "reading_session",
@@ -33,10 +34,13 @@ SET tcp_keepalives_interval = 3;
 SET tcp_keepalives_count = 2;
 SET tcp_user_timeout = 11000;
 SET lock_timeout = '10s';
+SET statement_timeout = 0;
 SET idle_in_transaction_session_timeout = 0;
 SET client_min_messages = warning;
 SET jit = off;
 """
+_LEDGER_SETTINGS = b"SET idle_in_transaction_session_timeout = '5s'"
+"""Less than the lock timeout of the others, whom a process that sleeps would hold up."""
 _LONGEST_NAME = 63
 
 
@@ -110,6 +114,18 @@ def requesting_session(place: PostgresDatabase) -> Session:
                     f"{place} has format {version}, older than format {known} of this pollwise:"
                     " start 'pollwise watch' once to convert it"
                 )
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def ledger_session(place: PostgresDatabase) -> Session:
+    """A session for what processes share; it is ended if its process sleeps in a transaction."""
+    session = opened_session(place)
+    try:
+        with reported(place):
+            session.execute(_LEDGER_SETTINGS)
     except BaseException:
         session.close()
         raise
@@ -203,7 +219,10 @@ def looked_at(place: PostgresDatabase, writer: PostgresWriter) -> tuple[str, boo
     """
     [(schema, ours, is_split, has_tables)] = writer.execute("is_ours").fetchall()
     if schema is None:
-        raise StoreError(f"{place} has no such schema: CREATE SCHEMA makes it")
+        raise StoreError(
+            f"{place} has no such schema, or its user may not use it: CREATE SCHEMA makes one,"
+            " GRANT USAGE ON SCHEMA lets a user"
+        )
     return schema, ours, is_split, has_tables
 
 

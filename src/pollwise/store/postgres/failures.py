@@ -7,19 +7,20 @@ import psycopg
 
 from pollwise.errors import InputError, StoreBusyError, StoreDiskError, StoreError
 from pollwise.store.place import PostgresDatabase
-from pollwise.texts import one_line
+from pollwise.texts import one_line, printable
 
-__all__ = ["damaged", "is_lost", "reported", "unreachable"]
+__all__ = ["damaged", "is_locked", "is_lost", "reported", "unreachable"]
 
+_LOCKED = "55P03"
 _BUSY = {
     "40001",  # serialization failure
     "40P01",  # deadlock
     "53300",  # too many connections
-    "55P03",  # lock timeout
+    _LOCKED,  # lock timeout
     "57014",  # cancelled by somebody
 }
-_ENDED = "57P"
-"""The begin of the codes of a server that ends a session, or takes none yet."""
+_ENDED = ("08", "57P", "25P03", "25P04")
+"""The begins of the codes of a server that ends a session, or takes none yet."""
 _CAUSES = {
     "25006": "cannot be written: it was opened for reading, or the server is a standby",
     "42501": "does not let its user do this: grant that, or name another user",
@@ -30,6 +31,8 @@ _CAUSES = {
     "XX002": "is damaged: restore a copy, or REINDEX it",
 }
 _OF_DISK = {"53100", "53200", "58030"}
+_REFUSED = "FATAL:"
+"""What a server says that was reached, and takes no session, before it says why."""
 _TOO_LARGE = "54000"
 _MISSING = {"42P01", "42703"}
 """The codes for a table and for a column that is not there."""
@@ -39,7 +42,12 @@ def is_lost(error: psycopg.Error) -> bool:
     """Whether the connection has ended, so that the next one may do better."""
     code = error.sqlstate or ""
     is_of_connection = isinstance(error, psycopg.OperationalError) and not code
-    return is_of_connection or code.startswith(("08", _ENDED))
+    return is_of_connection or code.startswith(_ENDED)
+
+
+def is_locked(error: StoreBusyError) -> bool:
+    """Whether the server answered, and another session holds what was asked for."""
+    return isinstance(error.__cause__, psycopg.Error) and error.__cause__.sqlstate == _LOCKED
 
 
 @contextmanager
@@ -54,7 +62,7 @@ def reported(place: PostgresDatabase) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         code = error.sqlstate or ""
-        why = one_line(error)
+        why = _why(error)
         if code in _CAUSES:
             kind = StoreDiskError if code in _OF_DISK else StoreError
             raise kind(f"{place} {_CAUSES[code]} ({why})") from error
@@ -75,11 +83,18 @@ def unreachable(place: PostgresDatabase, error: psycopg.Error) -> StoreError:
             f"{place} cannot be read as an address: write what is no letter or digit in its parts"
             " percent-encoded, and a password into PGPASSWORD"
         )
-    why = one_line(error)
+    why = _why(error)
     if is_lost(error):
         mend = "start the server, or correct the address after --db"
+        if _REFUSED in why:
+            mend = "mend what the server says, or correct the address after --db"
         return StoreBusyError(f"{place} cannot be reached ({why}): {mend}")
     return StoreError(f"{place} cannot be opened ({why}): correct the address after --db")
+
+
+def _why(error: psycopg.Error) -> str:
+    """What the server says is wrong, without our statement, which says nothing to users."""
+    return printable(error.diag.message_primary or "") or one_line(error)
 
 
 def damaged(place: PostgresDatabase, what: object) -> StoreError:

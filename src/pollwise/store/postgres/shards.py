@@ -16,7 +16,12 @@ from psycopg import errors, sql
 from pollwise.errors import InputError, StoreVersionError
 from pollwise.store.place import PostgresDatabase
 from pollwise.store.postgres.connection import PostgresConnection, PostgresWriter
-from pollwise.store.postgres.database import looked_at, opened_session, writer_of
+from pollwise.store.postgres.database import (
+    ledger_session,
+    looked_at,
+    opened_session,
+    writer_of,
+)
 from pollwise.store.postgres.failures import damaged, reported
 from pollwise.store.store import Store
 
@@ -156,7 +161,7 @@ class LedgerKeeper:
 
     def __init__(self, split: SplitDatabase) -> None:
         self._schemas = list(split.schemas)
-        self._connection = PostgresConnection(split.place, partial(opened_session, split.place))
+        self._connection = PostgresConnection(split.place, partial(ledger_session, split.place))
 
     def close(self) -> None:
         """End the use of the database; closing twice is no error."""

@@ -10,7 +10,7 @@ from typing import Any
 from pollwise.errors import StoreError
 from pollwise.store.sqlite.columns import unsound_column
 from pollwise.store.sqlite.failures import damaged, undamaged_database
-from pollwise.store.sqlite.file_format import UnlockedConnection
+from pollwise.store.sqlite.file_format import UnlockedConnection, bring_together
 from pollwise.store.sqlite.lock import FileUse
 from pollwise.store.sqlite.queries import SQL
 from pollwise.store.tables.connection import Connection, Writer
@@ -79,8 +79,16 @@ class SqliteConnection(Connection):
         return damaged(self._file, what)
 
     def close(self) -> None:
-        """End the use of the file; closing twice is no error."""
+        """End the use of the file; closing twice is no error.
+
+        A writer brings what is newest into the file itself, though others still read it, as people
+        copy and move a file whose writer has ended.
+        """
         with undamaged_database(self._file):
+            if self._use.writes and self._use.is_of(self._file):
+                with contextlib.suppress(sqlite3.Error):  # closed already
+                    self._sqlite.execute("PRAGMA busy_timeout = 0")
+                bring_together(self._sqlite, "TRUNCATE")
             self._sqlite.close()
 
     def rows(self, query: str, **values: object) -> list[Any]:

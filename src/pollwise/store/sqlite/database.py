@@ -14,6 +14,7 @@ from pollwise.store.sqlite.failures import damaged
 from pollwise.store.sqlite.file_format import (
     APPLICATION_ID,
     OTHER_FILES,
+    bring_together,
     connect,
     connect_to_read,
     latest_format,
@@ -84,6 +85,8 @@ def open_for_writing(path: Path) -> tuple[sqlite3.Connection, Path | None]:
     connection = connect(path, "rw")
     try:
         _check_tables(connection, path)
+        # Else a start on a disk that was full needs room behind all that the last run wrote.
+        bring_together(connection, "PASSIVE")
         copy = keep_older(connection, path)
         prepare(connection)
     except BaseException:

@@ -1,5 +1,6 @@
 """The marks and tables by which a file is a database of pollwise, and connections to it."""
 
+import contextlib
 import os
 import sqlite3
 from pathlib import Path
@@ -13,6 +14,7 @@ __all__ = [
     "FRONTIER_ID",
     "OTHER_FILES",
     "UnlockedConnection",
+    "bring_together",
     "connect",
     "connect_to_read",
     "latest_format",
@@ -84,6 +86,16 @@ def prepare(connection: sqlite3.Connection) -> None:
     # SQLite opens a file that it cannot write for reading: fail now, not at the first commit.
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     migrate(connection, latest_format())
+
+
+def bring_together(connection: sqlite3.Connection, mode: str) -> None:
+    """Bring what is newest into the file itself, as far as readers and the disk let.
+
+    `mode`: PASSIVE, after which the -wal file is written from its begin, or TRUNCATE, after which
+    it is empty, too.
+    """
+    with contextlib.suppress(sqlite3.Error):  # what stays in the -wal file is as safe
+        connection.execute(f"PRAGMA wal_checkpoint({mode})")
 
 
 def latest_format() -> int:

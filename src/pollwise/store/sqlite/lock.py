@@ -51,11 +51,14 @@ _guard = threading.Lock()
 
 
 class FileUse:
-    """The use of a file by one store of this process, from its making until `release`."""
+    """The use of a file by one store of this process, from its making until `release`.
+
+    `writes`: as its only writer.
+    """
 
     def __init__(self, key: _Key, *, writes: bool) -> None:
         self._key = key
-        self._writes = writes
+        self.writes = writes
 
     @classmethod
     def reading(cls, path: Path) -> Self:
@@ -107,7 +110,7 @@ class FileUse:
         with _guard:
             opened = _open_files[self._key]
             opened.stores -= 1
-            if self._writes:
+            if self.writes:
                 opened.writer = False
                 _unlock(opened.descriptors[0])
             _close_unused(self._key)

@@ -313,7 +313,7 @@ class TableReader:
 
 def _tags(asked: Sequence[str]) -> str:
     """Tags for a statement, which looks for them between spaces; what is no word, no page has."""
-    words = (tag if tag.split() == [tag] and "\0" not in tag else " " for tag in asked)
+    words = (tag if tag.split() == [tag] and tag.isprintable() else " " for tag in asked)
     return json.dumps([*words])
 
 

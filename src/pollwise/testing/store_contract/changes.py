@@ -115,7 +115,7 @@ class ChangesContract:
         for at in (1.0, 2.0):
             seen = tuple(poll(page, at, Outcome.CHANGED) for page in (0, 1))
             watched.commit(Batch(polls=seen))
-        for tag in ("one other", " one", "", " ", "\0", "one\0", "%"):
+        for tag in ("one other", " one", "", " ", "\0", "one\0", "%", "\udce9"):
             assert watched.newest_changes(9, tags=(tag,)) == []
             assert watched.count_changes(tags=(tag,)) == (0, None)
         assert len(watched.newest_changes(9, tags=("", "one"))) == 1

@@ -38,6 +38,32 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
+def test_the_file_alone_has_all_once_its_writer_has_closed_though_others_read(
+    store: Store, tmp_path: Path
+) -> None:
+    with Store.open_readonly(store.path) as reader:
+        assert len(reader.pages()) == 2
+        store.close()
+        copy = tmp_path / "copy.db"
+        copy.write_bytes(store.path.read_bytes())
+        with Store.open_readonly(copy) as copied:
+            assert copied.totals() == reader.totals()
+
+
+def test_a_run_after_a_crash_needs_no_more_room_than_its_own_writes(
+    store: Store, tmp_path: Path
+) -> None:
+    crashed = tmp_path / "crashed.db"
+    for suffix in ("", "-wal"):
+        written = store.path.with_name(store.path.name + suffix).read_bytes()
+        crashed.with_name(crashed.name + suffix).write_bytes(written)
+    size = len(written)
+    with Store.open(crashed) as begun:
+        begun.commit(Batch(polls=(poll(1, 3.0, Outcome.UNCHANGED),)))
+        assert crashed.with_name(f"{crashed.name}-wal").stat().st_size == size
+        assert begun.totals().polls == store.totals().polls + 1
+
+
 @pytest.mark.parametrize("bound", [0.0, -1.0, 9e999, "often"])
 def test_a_bound_that_cannot_be_is_damage(store: Store, bound: float | str) -> None:
     put(store.path, "UPDATE pages SET longest_interval = ?", bound)
