@@ -46,10 +46,6 @@ Row = tuple[Any, ...]
 
 _NO_NOISE = Noise()
 _OUTCOMES: dict[int | None, Outcome | None] = {None: None, **{int(one): one for one in Outcome}}
-_TOLD = (
-    "weight", "longest_interval", "shortest_interval", "paused", "tags", "select", "ignore",
-    "render", "name",
-)  # fmt: skip
 
 
 def page_record(row: Row) -> PageRecord:
@@ -189,13 +185,24 @@ def page_outline(row: Row) -> PageOutline:
 
 def new_page(page_id: int, page: NewPage) -> Page:
     """The page that the query `insert_page` makes of one that was not watched before."""
-    told = {name: value for name in _TOLD if (value := getattr(page, name)) is not None}
-    for bound in ("longest_interval", "shortest_interval"):
-        if bound in told:
-            told[bound] = told[bound] or None
-    told["cost"] = usual_cost(bool(page.render)) if page.cost is None else page.cost
-    scope, kind = intern(page.scope), intern(kind_of(page.url))
-    return Page(page_id, page.url, scope, site=scope, kind=kind, **told)
+    scope = intern(page.scope)
+    return Page(
+        page_id,
+        page.url,
+        scope,
+        1.0 if page.weight is None else page.weight,
+        usual_cost(bool(page.render)) if page.cost is None else page.cost,
+        site=scope,
+        kind=intern(kind_of(page.url)),
+        longest_interval=page.longest_interval or None,
+        shortest_interval=page.shortest_interval or None,
+        paused=bool(page.paused),
+        tags=page.tags or (),
+        select=page.select or (),
+        ignore=page.ignore or (),
+        name=page.name or "",
+        render=bool(page.render),
+    )
 
 
 def page_values(
