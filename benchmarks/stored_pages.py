@@ -93,9 +93,9 @@ def main(words: Sequence[str] | None = None) -> int:
                 print(f"{name}: {size / pages:.0f} bytes a page")
         policy = BayesianIndex()
         with Store.open_readonly(db) as store:
-            records, reading = timed(store.pages, pages)
+            watched, reading = timed(store.watched_pages, pages)
             learned, unpacking = timed(store.load_learned, pages)
-            _, adding = timed(lambda: policy.add([record.page for record in records]), pages)
+            _, adding = timed(lambda: policy.add(watched.columns()), pages)
             _, loading = timed(lambda: policy.load_state_dict(learned), pages)
         print(f"a start: {reading:.1f} µs a page to read, {unpacking:.1f} for what was learned,")
         print(f"  {adding:.1f} + {loading:.1f} to hand both to the policy")

@@ -29,21 +29,41 @@ def kind_of(name: str) -> str:
     ('contrib/example/*', 'privacy')
     """
     name = name.strip()
+    before, _, last = name.rpartition("/")
+    is_plain = last != "" and "?" not in name and "#" not in name
+    folders = _folders_of_url(before) if is_plain else None
+    if folders is None:
+        folders, last = _path_of(name)
+    last = last.casefold()
+    masked = _masked(last)
+    if folders and masked == last:
+        masked = "*" + (ending[0] if (ending := _EXTENSION.search(last)) else "")
+    return folders + masked
+
+
+@lru_cache(65_536)
+def _folders_of_url(url: str) -> str | None:
+    """The masked folders of a URL that ends with a folder; None: it has no clear origin.
+
+    Many pages are in one folder.
+    """
+    origin = _BEGIN.match(url)
+    if origin is None or url.count("://") != 1:
+        return None
+    return _masked_folders(url[origin.end() :].casefold().lstrip("/"))
+
+
+def _path_of(name: str) -> tuple[str, str]:
+    """The masked folders of the path of any name, and its last part."""
     if name.count("://") == 1 and (origin := _BEGIN.match(name)):
         path = name[origin.end() :]
     else:
         path = _ORIGIN.sub("", name)
     path = path.partition("?")[0].partition("#")[0].casefold()
     folders, _, last = path.strip("/").rpartition("/")
-    masked = _masked(last)
-    if not folders:
-        return masked
-    if masked == last:
-        masked = "*" + (ending[0] if (ending := _EXTENSION.search(last)) else "")
-    return _masked_folders(folders) + masked
+    return _masked_folders(folders), last
 
 
-@lru_cache(65_536)
 def _masked_folders(path: str) -> str:
     """The folders of a path, each masked, except that a single digit after a word stays, as in v2;
     with a slash after each.
@@ -57,7 +77,7 @@ def _masked_folders(path: str) -> str:
 
 def _masked(part: str) -> str:
     """A part of a path with `#` for a number at its end, `*` for a mixture such as p2ie-br32."""
-    stem = _EXTENSION.sub("", part)
+    stem = _EXTENSION.sub("", part) if "." in part else part
     if stem.isalpha() or not any(map(str.isdigit, stem)):
         return part
     ending = part[len(stem) :]

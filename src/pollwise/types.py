@@ -66,7 +66,7 @@ class Page:
 
     *What changes with polls*: `seen_at` is the time of the latest copy; None: there is no copy yet,
     so the first poll tells nothing of change. `changes_in_a_row` is that of its `Noise`. The
-    current page is in the store and, during a run, in `pollwise.live.progress.Watched`; others,
+    current page is in the store and, during a run, in `pollwise.watched_pages`; others,
     such as the scheduler, keep only the fields they need.
     """
 

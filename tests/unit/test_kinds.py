@@ -43,3 +43,9 @@ def test_a_name_of_a_million_letters_takes_no_longer_than_its_length():
     letters = "a" * 1_000_000
     assert kind_of(f"http://h.example/{letters}") == letters
     assert kind_of(f"http://h.example/x/{letters}1") == "x/a#".replace("a", letters)
+
+
+@given(st.text(alphabet="ab1-./:", max_size=20), st.booleans())
+def test_what_follows_the_path_does_not_matter(path, has_origin):
+    name = f"https://example.org/{path}" if has_origin else path
+    assert kind_of(name) == kind_of(f"{name}?page=2") == kind_of(f"{name}#top")

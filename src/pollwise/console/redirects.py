@@ -2,10 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pollwise.live.progress import Watched
+from pollwise.watched_pages import Watched, urls_by_id
 
 __all__ = ["Redirects"]
 
@@ -13,7 +11,6 @@ __all__ = ["Redirects"]
 class Redirects:
     """Knows which pages are the same document as another one, and what was told of it last.
 
-    >>> from pollwise.live.progress import Watched
     >>> from pollwise.types import Page, PageMemory
     >>> pages = (Page(1, "http://a.example/"), Page(2, "http://b.example/"))
     >>> watched = {page.id: Watched(page, PageMemory()) for page in pages}
@@ -27,8 +24,8 @@ class Redirects:
     """
 
     def __init__(self) -> None:
-        self._ids: dict[str, int] = {}
-        """All pages by their URLs; empty: not needed yet."""
+        self._ids: dict[int, int] = {}
+        """All pages by the hashes of their URLs; empty: not needed yet."""
         self._targets: dict[int, int] = {}
         """For pages that redirect to one that is watched, that one; by ids."""
         self._led_to: Counter[int] = Counter()
@@ -40,7 +37,7 @@ class Redirects:
         """Other pages are watched from now on."""
         self._ids = {}
 
-    def note(self, page_id: int, answered_by: str | None, watched: "Mapping[int, Watched]") -> bool:
+    def note(self, page_id: int, answered_by: str | None, watched: Mapping[int, Watched]) -> bool:
         """Note which URL answered for a page (None: its own), when it is polled.
 
         Whether it is that of another page of the `watched` ones, and was not before.
@@ -51,9 +48,9 @@ class Redirects:
         if answered_by is None:
             return False
         if not self._ids:
-            self._ids = {one.page.url: id_ for id_, one in watched.items()}
-        target = self._ids.get(answered_by)
-        if target is None or target == page_id:
+            self._ids = {hash(url): id_ for id_, url in urls_by_id(watched)}
+        target = self._ids.get(hash(answered_by))
+        if target is None or target == page_id or watched[target].page.url != answered_by:
             return False
         self._targets[page_id] = target
         self._led_to[target] += 1

@@ -123,7 +123,7 @@ def carry_out(store: Store, request: Request, now: float) -> Carried:
         kept = parse_budget(settings.budget)
         has_other_pages = any(isinstance(event, Added | Removed) for event in events)
         if _is_of_budget(request) or (kept.per_page and has_other_pages):
-            total = kept.budget(max(store.totals().pages, 1))
+            total = kept.budget(max(store.count_pages(), 1))
             shared = tuple(parse_shares(settings.shares).items())
             events.append(Budgeted(now, total.rate, total.burst, shared))
     return Carried(request, effect, tuple(events), removed, remasked)

@@ -2,9 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Mapping
 
-from pollwise.live.progress import Watched
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.settings import WatchSettings
 from pollwise.units import DAY, HOUR, MINUTE
@@ -18,17 +17,22 @@ _SHORT = 10.0
 _UNITS = (("day", DAY), ("hour", HOUR), ("minute", MINUTE), ("second", 1.0))
 
 
-def first_copies_told(watched: Collection[Watched], settings: WatchSettings) -> str | None:
+def first_copies_told(
+    watched: int, never_polled: Mapping[str, int], settings: WatchSettings
+) -> str | None:
     """A line that says how long the pages never polled take; None: not long.
 
-    >>> first_copies_told([], WatchSettings()) is None
+    `watched` is the number of all pages, `never_polled` those by their politeness scopes.
+
+    >>> first_copies_told(0, {}, WatchSettings()) is None
     True
     """
     texts = settings.first_copies, settings.budget
-    rate = max(parse_budget(text).total(len(watched)) for text in texts) if watched else math.inf
+    rate = max(parse_budget(text).total(watched) for text in texts) if watched else math.inf
     groups, limits = settings.shared_scopes(), settings.limit_rates()
-    scopes = (own.page.scope for own in watched if own.outcome is None)
-    by_scope = Counter(groups.get(scope, scope) for scope in scopes)
+    by_scope: Counter[str] = Counter()
+    for scope, count in never_polled.items():
+        by_scope[groups.get(scope, scope)] += count
     pages = by_scope.total()
     apart = settings.crawl_delay + _ANSWER
     busiest = max(

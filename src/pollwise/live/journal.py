@@ -12,10 +12,11 @@ from time import monotonic
 from typing import Generic, Self, TypeVar
 
 from pollwise.errors import StoreBusyError
-from pollwise.events import Command, Event, page_of_row, page_row
+from pollwise.events import Command, Event, page_of_row
 from pollwise.live.clock import Clock
 from pollwise.live.incoming import Incoming
 from pollwise.live.progress import Progress
+from pollwise.page_columns import as_columns, from_lists, to_lists
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.packing import pack, unpack
@@ -50,7 +51,7 @@ class InitialState:
     others.
     """
 
-    pages: tuple[Page, ...]
+    pages: Sequence[Page]
     learned: StateDict | None
     scheduler: str | None
     awaited: bool = False
@@ -67,15 +68,17 @@ class InitialState:
 
     def pack(self) -> bytes:
         """The state as bytes for `unpack`."""
-        head = [list(map(page_row, self.pages)), self.scheduler, self.awaited, self.first]
+        head = [to_lists(as_columns(self.pages)), self.scheduler, self.awaited, self.first]
         return pack(head, self.learned or {})
 
     @classmethod
     def unpack(cls, data: bytes) -> Self:
         """What `pack` packed."""
-        # Heads of earlier versions end after the scheduler, or after what follows it.
-        (pages, scheduler, *later), learned = unpack(data)
-        return cls(tuple(map(page_of_row, pages)), learned or None, scheduler, *later)
+        # Heads of earlier versions have the pages by rows, and end after the scheduler, or after
+        # what follows it.
+        (told, scheduler, *later), learned = unpack(data)
+        pages = from_lists(told) if isinstance(told, dict) else tuple(map(page_of_row, told))
+        return cls(pages, learned or None, scheduler, *later)
 
 
 def rerun(

@@ -12,9 +12,10 @@ class NamedScopes:
     """The politeness scopes of pages that a user named, as three collections that follow.
 
     `given` has all of them, `plain` those with an http page, `several_origins` those with
-    pages of both http and https.
+    pages of both http and https. They begin with the numbers of http (`plain`) and https (`secure`)
+    pages by scope.
 
-    >>> scopes = NamedScopes([Page(0, "http://a.example/", "a.example")])
+    >>> scopes = NamedScopes(plain=Counter({"a.example": 1}), secure=Counter())
     >>> "a.example" in scopes.given, "a.example" in scopes.plain
     (True, True)
     >>> "a.example" in scopes.several_origins
@@ -25,10 +26,9 @@ class NamedScopes:
     (True, False)
     """
 
-    def __init__(self, pages: Iterable[Page]) -> None:
-        self._plain: Counter[str] = Counter()
-        self._secure: Counter[str] = Counter()
-        self.add(pages)
+    def __init__(self, *, plain: Counter[str], secure: Counter[str]) -> None:
+        self._plain = plain
+        self._secure = secure
         self.given: Container[str] = _Scopes(lambda s: s in self._plain or s in self._secure)
         self.plain: Container[str] = _Scopes(lambda s: s in self._plain)
         self.several_origins: Container[str] = _Scopes(

@@ -16,6 +16,7 @@ from pollwise.events import (
 )
 from pollwise.store.records import ChangeKind, Discoveries
 from pollwise.types import Observation, Outcome, Page, PageMemory, has_same_parts
+from pollwise.watched_pages import Watched
 from pollwise.web.noise.by_hand import MaskChange
 from pollwise.web.poller import PollReport
 
@@ -26,20 +27,6 @@ _MANY = 500
 """Discovered pages, more than which come in several events of `_ADDED_AT_ONCE` each: the scheduler
 takes in ten a millisecond, and lets the loop go after each event."""
 _ADDED_AT_ONCE = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """A page, and what is remembered of it for the next poll: the one copy that a run holds.
-
-    `gone`: the latest poll that did not fail found it so. `outcome` is that of the latest poll that
-    was made; None: none was.
-    """
-
-    page: Page
-    memory: PageMemory
-    gone: bool = False
-    outcome: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from pollwise.live.incoming import Incoming
 from pollwise.live.journal import InitialState, Journal
 from pollwise.live.loop import run
 from pollwise.live.once import Once
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.live.run_figures import BesideRun, RunMeter
 from pollwise.live.service_manager import service_manager
 from pollwise.policies.awaited import AwaitedPolicy
@@ -50,6 +50,7 @@ from pollwise.store.retention import parse_retention
 from pollwise.texts import plain
 from pollwise.types import Observation, Outcome, StateDict
 from pollwise.units import DAY
+from pollwise.watched_pages import Watched, WatchedPages
 from pollwise.web.poller import Poller
 from pollwise.web.traffic import Traffic
 
@@ -117,7 +118,7 @@ class Session:
         self._awaited: AwaitedPolicy | None = None
         is_sure = scheduler is None and not has_compiled(settings)
         if isinstance(settings, WatchSettings) and is_sure and not once:
-            is_any_missing = any(own.outcome is None for own in self.watched.values())
+            is_any_missing = bool(self.watched.count_by_scope(polled=False))
             meanwhile = "; first copies are fetched meanwhile, and" if is_any_missing else ";"
             goes_on = store.has_learned()
             say(
@@ -164,12 +165,9 @@ class Session:
             store.forget_learned()
 
     @cached_property
-    def watched(self) -> dict[int, Watched]:
+    def watched(self) -> WatchedPages:
         """The pages by id, which the run keeps up to date."""
-        return {
-            record.page.id: Watched(record.page, record.memory, record.gone, record.outcome)
-            for record in self.store.each_page()
-        }
+        return self.store.watched_pages()
 
     async def run(
         self,
@@ -285,7 +283,7 @@ class Session:
 
     def _begun(self, first: Sequence[int]) -> InitialState:
         """What the run begins with: the scheduler is in that state."""
-        pages = tuple(own.page for own in self.watched.values())
+        pages = self.watched.columns()
         learned, self._learned = self._learned, None
         is_awaited = self._awaited is not None
         initial = InitialState(pages, learned, self.store.scheduler_state(), is_awaited, first)

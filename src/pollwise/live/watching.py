@@ -158,14 +158,14 @@ def watch_pages(
             told = {name: value for name, value in told.items() if name != "budget"}
         outside = outside or reach(replace(watch_settings(store), **told), undo=undo)
         if shard is not None:
-            store.change_settings({"budget": shard.budget.fair(store.totals().pages)})
+            store.change_settings({"budget": shard.budget.fair(store.count_pages())})
         settings = _agreed(store, told, say)
-        if not (all_pages or may_be_empty) and store.totals().pages == 0:
+        if not (all_pages or may_be_empty) and store.count_pages() == 0:
             raise InputError(f"nothing to watch: {db} has no pages; name some")
         store.change_settings(settings.recorded())
         _take_in(store, all_pages, followed, say)
         outside.forget_failures(store)
-        count = store.totals().pages
+        count = store.count_pages()
         if outside.listener is not None:
             say(f"listening for signals at {outside.listener.address}")
         make_room()
@@ -256,17 +256,22 @@ class _Watch:
         """A run by this clock."""
         settings = watch_settings(self.store)
         session = Session(self.store, settings, clock=clock, say=self.say, once=self.once)
-        scopes = (own.page.scope for own in session.watched.values())
+        watched = session.watched
+        scopes = watched.count_by_scope()
         for line in unwatched_hosts_told(settings, self.outside.own_headers, scopes):
             self.say(line)
-        if told_of_first := first_copies_told(session.watched.values(), settings):
+        never_polled = watched.count_by_scope(polled=False)
+        if told_of_first := first_copies_told(len(watched), never_polled, settings):
             self.say(told_of_first)
         return partial(self._run, session, settings)
 
     async def _run(
         self, session: Session, settings: WatchSettings, stop: asyncio.Event
     ) -> WatchRun:
-        scopes = NamedScopes(own.page for own in session.watched.values())
+        watched = session.watched
+        scopes = NamedScopes(
+            plain=watched.count_by_scope(plain=True), secure=watched.count_by_scope(plain=False)
+        )
         incoming, listed, traffic = Incoming(), ListedPages(), Traffic()
         bell = Bell(self.store.path, incoming)
         staffing = _Staffing(settings.quiet_hours(), session.clock, self.say)
@@ -342,10 +347,9 @@ class _Watch:
             with suppress(RuntimeError):  # the loop is closed: the run has ended
                 loop.call_soon_threadsafe(stop.set)
 
-        pages = session.watched.values()
         self.display.begin(
-            first_copies=sum(own.page.seen_at is None for own in pages),
-            in_trouble=[own.page.id for own in pages if own.outcome in _TROUBLE],
+            first_copies=session.watched.count_without_copy(),
+            in_trouble=session.watched.with_outcome(_TROUBLE),
             ahead=lambda: ahead(session.scheduler, session.clock()),
             end=end,
         )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pollwise.checks import require_weight
 from pollwise.errors import InputError, StateError
 from pollwise.kernel_cache import kernel
+from pollwise.page_columns import as_columns
 from pollwise.policies.base import StateDict
 from pollwise.types import Observation, Outcome, Page
 
@@ -101,20 +102,21 @@ def new_ids(new: Sequence[Page], pages: NDArray[Any]) -> Ints:
 
     And for a weight that is not finite, or below 0.
     """
-    ids = np.array([page.id for page in new], np.int64)
+    columns = as_columns(new)
+    ids, weights = columns.ids, columns.weights
     if (ids < 0).any() or len(np.unique(ids)) < len(ids) or len(watched(ids, pages)) > 0:
         raise InputError(
             "add: a page id is negative, given twice or watched already; give every page an"
             " id of its own (0, 1, 2, ...)"
         )
-    for page in new:
-        require_weight(f"add: page {page.id}: weight", page.weight)
+    for place in np.flatnonzero(~((weights >= 0) & (weights < math.inf))).tolist():
+        require_weight(f"add: page {ids[place]}: weight", weights.item(place))
     return ids
 
 
 def seen_at(pages: Sequence[Page]) -> Floats:
     """The times of the copies of pages; NaN: there is none."""
-    return np.array([math.nan if page.seen_at is None else page.seen_at for page in pages])
+    return as_columns(pages).seen_at
 
 
 def observed(observations: Sequence[Observation], pages: NDArray[Any]) -> NDArray[Any]:
@@ -170,7 +172,10 @@ def tells(observation: Any, known_at: float) -> bool:
 
 def known_rows(state: StateDict, pages: NDArray[Any]) -> tuple[Ints, Ints]:
     """The ids in learned state that belong to pages, each once, and their rows."""
-    ids, first = np.unique(state["page_ids"].astype(np.int64), return_index=True)
+    ids = state["page_ids"].astype(np.int64)
+    first = np.arange(len(ids))
+    if (ids[1:] <= ids[:-1]).any():  # else they are in order, and it takes no time
+        ids, first = np.unique(ids, return_index=True)
     known = np.isin(ids, watched(ids, pages))
     return ids[known], first[known]
 

@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
@@ -52,10 +52,9 @@ class BackOffs:
         back_off = self._by_page.get(page_id)
         return None if back_off is None else back_off.until
 
-    def rest(self, page_id: int) -> tuple[float, float] | None:
-        """Start of the latest poll of a page, and until when it rests; None: it did not fail."""
-        back_off = self._by_page.get(page_id)
-        return None if back_off is None else (back_off.started_at, back_off.until)
+    def rests(self) -> Iterator[tuple[int, float, float]]:
+        """The pages whose latest polls failed, with their starts and until when the pages rest."""
+        return ((one, own.started_at, own.until) for one, own in self._by_page.items())
 
     def failed(self, failure: Observation, started_at: float, now: float) -> float:
         """Let a page rest because its poll, begun at `started_at`, failed; until when it does."""

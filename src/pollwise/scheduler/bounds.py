@@ -6,13 +6,20 @@ back until it may be polled; one that is overdue is polled ahead of the policy's
 
 import heapq
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pollwise.checks import require
 from pollwise.errors import InputError
+from pollwise.page_columns import SharedTerms, as_columns
 from pollwise.scheduler.budgets import parse_interval
 from pollwise.scheduler.overdue import OverduePages
+from pollwise.scheduler.own_bounds import OwnBounds, OwnBoundsTable
+from pollwise.scheduler.time_queue import TimeQueue
 from pollwise.types import Outcome, Page
 from pollwise.units import DAY
 
@@ -87,36 +94,9 @@ def longest_by_default(round_time: float) -> float:
     return max(_DEFAULT_LONGEST, _ROUNDS * round_time)
 
 
-@dataclass(slots=True)
-class _Own:
-    """What is kept of a page.
-
-    `longest` and `shortest` are its own bounds, None: those of all pages. `polled_at` is the time
-    of its latest poll, `not_before` that until which it rests. `looks_at` is when its deadline is
-    looked at next; -inf: it is overdue. `held_until` is when the policy gets it back that selected
-    it too soon; -inf: it is not held. `changes` counts the polls in a row that found a change. A
-    page that is `paused` is held for ever.
-    """
-
-    scope: str
-    cost: float
-    longest: float | None
-    shortest: float | None
-    seen: bool
-    polled_at: float
-    not_before: float = -math.inf
-    looks_at: float = math.inf
-    held_until: float = -math.inf
-    changes: int = 0
-    paused: bool = False
-
-    @property
-    def round_cost(self) -> float:
-        """What it takes of a round of polls of all pages."""
-        return 0.0 if self.paused else self.cost
-
-
-_UNBOUNDED = _Own("", 1.0, None, None, seen=False, polled_at=-math.inf)
+_UNBOUNDED = OwnBounds(OwnBoundsTable(), 0)
+_UNBOUNDED.table.extend(as_columns([Page(0)]), np.array([-math.inf]))
+"""To be read."""
 
 
 class BoundedPages:
@@ -139,11 +119,12 @@ class BoundedPages:
         self._for_all = bounds != Bounds()
         self.rate = rate
         """The budget in cost units a second."""
-        self._pages: dict[int, _Own] = {}
+        self._pages = OwnBoundsTable()
         self._costs = 0.0
         """Cost units that one poll of every page takes that is not paused."""
-        # Heaps of (time, page id); outdated entries are dropped late.
-        self._looks: list[tuple[float, int]] = []
+        # When to look at deadlines, and a heap of pages that are held, (time, page id); outdated
+        # entries are dropped late.
+        self._looks = TimeQueue()
         self._held: list[tuple[float, int]] = []
         self._demanded = OverduePages()
         self._by_default = OverduePages()
@@ -156,27 +137,19 @@ class BoundedPages:
         self._once_from = math.inf
         """The time from which on each page is polled once at most."""
 
-    def add(self, page: Page, now: float) -> None:
-        """A new page; `now` is -inf before `begin`."""
-        own_bounds = page.longest_interval, page.shortest_interval
-        if not (self._for_all or page.paused) and own_bounds == (None, None):
-            return
-        own = _Own(
-            page.scope,
-            page.cost,
-            page.longest_interval,
-            page.shortest_interval,
-            page.seen_at is not None,
-            -math.inf if page.seen_at is None else min(page.seen_at, now),
-            changes=page.changes_in_a_row,
-            paused=page.paused,
-        )
-        if now == -math.inf and page.seen_at is not None:
-            own.polled_at = page.seen_at
-        self._pages[page.id] = own
-        self._costs += own.round_cost
-        if now > -math.inf:
-            self._begin(page.id, own, now)
+    def add(self, pages: Sequence[Page], now: float) -> None:
+        """New pages; `now` is -inf before `begin`."""
+        columns = as_columns(pages)
+        if not self._for_all:
+            columns = columns.only(columns.terms.array(_is_bounded, np.bool_))
+        has_begun = now > -math.inf
+        polled_at = np.where(np.isnan(columns.seen_at), -math.inf, columns.seen_at)
+        rows = self._pages.extend(columns, np.minimum(polled_at, now) if has_begun else polled_at)
+        # One after the other, as a sum of floats depends on the order.
+        costs = np.where(self._pages.columns["paused"][rows], 0.0, columns.costs)
+        self._costs = float(np.add.accumulate(np.append(self._costs, costs))[-1])
+        if has_begun:
+            self._begin(rows, now)
 
     def each_once(self, now: float) -> None:
         """From now on, no page is polled more than once."""
@@ -184,20 +157,20 @@ class BoundedPages:
 
     def remove(self, page_id: int) -> None:
         """Forget a page."""
-        if (own := self._pages.pop(page_id, None)) is not None:
+        if (own := self._pages.get(page_id)) is not None:
+            self._pages.remove(own)
             self._costs -= own.round_cost
 
     def update(self, page: Page, now: float) -> None:
         """Users want something else of a page."""
         own = self._pages.get(page.id)
         if own is None:
-            self.add(page, now)
+            self.add([page], now)
             return
         was_demanded = self._is_demanded(own)
         self._costs -= own.round_cost
-        own.cost, own.paused = page.cost, page.paused
+        own.want(page)
         self._costs += own.round_cost
-        own.longest, own.shortest = page.longest_interval, page.shortest_interval
         if own.held_until > -math.inf:
             self.hold(page.id, now)
         if own.looks_at == -math.inf and self._is_demanded(own) and not was_demanded:
@@ -205,22 +178,48 @@ class BoundedPages:
             self._demanded.add(own.scope, self._deadline(own), page.id)
         self._look(page.id, own)
 
-    def begin(self, now: float, rests: Callable[[int], tuple[float, float] | None]) -> None:
-        """The run begins; `rests` gives start of the latest poll and end of the rest of a page."""
-        for page_id, own in self._pages.items():
-            if (rest := rests(page_id)) is not None:
-                started_at, until = rest
+    def begin(self, now: float, rests: Iterable[tuple[int, float, float]]) -> None:
+        """The run begins; `rests` are pages with start of the latest poll and end of the rest."""
+        for page_id, started_at, until in rests:
+            if (own := self._pages.get(page_id)) is not None:
                 own.polled_at = max(own.polled_at, started_at)
                 own.not_before = until
-            # A clock that was ahead must not hold a page back.
-            own.polled_at = min(own.polled_at, now)
-            self._begin(page_id, own, now)
+        # A clock that was ahead must not hold a page back.
+        polled_at = self._pages.columns["polled_at"]
+        np.minimum(polled_at, now, out=polled_at)
+        self._begin(self._pages.rows(), now)
 
-    def _begin(self, page_id: int, own: _Own, now: float) -> None:
-        if own.polled_at == -math.inf:
-            _, longest = self._intervals(own)
-            own.not_before = max(own.not_before, now + longest)
-        self._look(page_id, own)
+    def _begin(self, rows: NDArray[np.int64], now: float) -> None:
+        """Plan the first looks at the deadlines of pages, of which none is planned yet."""
+        columns = self._pages.columns
+        longest, most_waits = self._longest_waits(rows)
+        polled_at, not_before = columns["polled_at"][rows], columns["not_before"][rows]
+        is_new = polled_at == -math.inf
+        not_before[is_new] = np.maximum(not_before[is_new], now + longest[is_new])
+        columns["not_before"][rows] = not_before
+        endless = most_waits == math.inf
+        deadlines = np.maximum(polled_at + np.where(endless, 0.0, most_waits), not_before)
+        has_none = columns["paused"][rows] | (polled_at >= self._once_from)
+        deadlines[has_none | endless] = math.inf
+        planned = deadlines < math.inf
+        rows, deadlines = rows[planned], deadlines[planned]
+        columns["looks_at"][rows] = deadlines
+        self._looks.extend(deadlines, columns["page_id"][rows])
+
+    def _longest_waits(
+        self, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of pages, the longest interval, and that after which they are overdue."""
+        columns = self._pages.columns
+        # They depend on few values, which most pages have in common.
+        own = [columns[name][rows] for name in ("own_longest", "own_shortest", "changes")]
+        first, numbers = _distinct(own)
+        waits = np.zeros((len(first), 2))
+        for number, row in enumerate(rows[first].tolist()):
+            one = OwnBounds(self._pages, row)
+            waits[number] = self._intervals(one)[1], self._most_wait(one)
+        longest, most_waits = waits[numbers].T
+        return longest, most_waits
 
     def started(self, page_id: int) -> None:
         """A poll of a page has begun."""
@@ -257,7 +256,7 @@ class BoundedPages:
             own.not_before = until
             self._look(page_id, own)
 
-    def _polled(self, page_id: int, own: _Own, now: float, until: float) -> None:
+    def _polled(self, page_id: int, own: OwnBounds, now: float, until: float) -> None:
         own.polled_at, own.not_before = now, until
         self._look(page_id, own)
 
@@ -293,15 +292,17 @@ class BoundedPages:
 
     def demanded(self) -> float:
         """Cost units a second that it takes to poll pages as often as users want at least."""
-        return sum(
-            own.cost / self._intervals(own)[1]
-            for own in self._pages.values()
-            if self._is_demanded(own) and not own.paused
-        )
+        rows = self._pages.rows()
+        columns = self._pages.columns
+        if self._bounds.longest == math.inf:
+            rows = rows[columns["own_longest"][rows] >= 0]
+        rows = rows[~columns["paused"][rows]]
+        longest, _ = self._longest_waits(rows)
+        return float(np.sum(columns["cost"][rows] / longest))
 
     def hold(self, page_id: int, now: float) -> None:
         """The policy selected a page too soon: keep it until it may be polled."""
-        own = self._pages[page_id]
+        own = self._of(page_id)
         own.held_until = max(self.earliest(page_id), now)
         heapq.heappush(self._held, (own.held_until, page_id))
 
@@ -350,22 +351,21 @@ class BoundedPages:
     @property
     def first_overdue(self) -> float:
         """When to ask for overdue pages again, if there was none now."""
-        looks_at = self._looks[0][0] if self._looks else math.inf
-        return min(looks_at, self._demanded.first_free, self._by_default.first_free)
+        return min(self._looks.first, self._demanded.first_free, self._by_default.first_free)
 
     def host_freed(self, scope: str, free_at: float) -> None:
         """A scope may be polled again from this time on, as it was polled or asks for less."""
         self._demanded.look_again(scope, free_at)
         self._by_default.look_again(scope, free_at)
 
-    def _of(self, page_id: int) -> _Own:
+    def _of(self, page_id: int) -> OwnBounds:
         """What is kept of a page, to be read."""
-        return self._pages.get(page_id, _UNBOUNDED)
+        return self._pages.get(page_id) or _UNBOUNDED
 
-    def _is_demanded(self, own: _Own) -> bool:
+    def _is_demanded(self, own: OwnBounds) -> bool:
         return (self._bounds.longest if own.longest is None else own.longest) < math.inf
 
-    def _intervals(self, own: _Own, rate: float | None = None) -> tuple[float, float]:
+    def _intervals(self, own: OwnBounds, rate: float | None = None) -> tuple[float, float]:
         bounds, round_time = self._bounds, self._costs / (rate or self.rate)
         longest = bounds.longest if own.longest is None else own.longest
         shortest = bounds.shortest if own.shortest is None else own.shortest
@@ -379,29 +379,32 @@ class BoundedPages:
                 shortest = max(shortest, min(round_time, longest))
         return shortest, longest
 
-    def _always_changes(self, own: _Own) -> bool:
+    def _always_changes(self, own: OwnBounds) -> bool:
         return self._bounds.automatic and own.changes >= ALWAYS
 
-    def _deadline(self, own: _Own) -> float:
-        shortest, longest = self._intervals(own)
-        if self._always_changes(own) and _is_looked_at(own):
-            longest = shortest
-        if own.paused or longest == math.inf or own.polled_at >= self._once_from:
+    def _deadline(self, own: OwnBounds) -> float:
+        most_wait = self._most_wait(own)
+        if own.paused or most_wait == math.inf or own.polled_at >= self._once_from:
             return math.inf
-        return max(own.polled_at + longest, own.not_before)
+        return max(own.polled_at + most_wait, own.not_before)
 
-    def _look(self, page_id: int, own: _Own) -> None:
+    def _most_wait(self, own: OwnBounds) -> float:
+        """The seconds after its latest poll from which on a page is overdue."""
+        shortest, longest = self._intervals(own)
+        return shortest if self._always_changes(own) and _is_looked_at(own) else longest
+
+    def _look(self, page_id: int, own: OwnBounds) -> None:
         """Look at the deadline of a page in time. Mostly it is only put off: then the look that is
         planned already comes first, and plans the next one.
         """
         deadline = self._deadline(own)
         if deadline < own.looks_at and own.looks_at > -math.inf:
             own.looks_at = deadline
-            heapq.heappush(self._looks, (deadline, page_id))
+            self._looks.push(deadline, page_id)
 
     def _note_overdue(self, now: float) -> None:
-        while self._looks and self._looks[0][0] <= now:
-            time, page_id = heapq.heappop(self._looks)
+        while self._looks.first <= now:
+            time, page_id = self._looks.pop()
             own = self._pages.get(page_id)
             if own is None or own.looks_at != time:
                 continue
@@ -427,7 +430,22 @@ class BoundedPages:
         return False
 
 
-def _is_looked_at(own: _Own) -> bool:
+def _distinct(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places where each combination of values is first, and of all places their combinations."""
+    numbers = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        if len(column) and (column != column[0]).any():
+            values, own = np.unique(column, return_inverse=True)
+            numbers = np.unique(numbers * len(values) + own, return_inverse=True)[1]
+    _, first, numbers = np.unique(numbers, return_index=True, return_inverse=True)
+    return first, numbers
+
+
+def _is_bounded(terms: SharedTerms) -> bool:
+    return terms.paused or (terms.longest_interval, terms.shortest_interval) != (None, None)
+
+
+def _is_looked_at(own: OwnBounds) -> bool:
     """Whether a page that always changes is polled once more at once.
 
     A page that changes whenever it is asked for, such as one that shows the time, has then changed

@@ -9,8 +9,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pollwise.errors import InputError
 from pollwise.events import Poll
+from pollwise.page_columns import PageColumns
 from pollwise.policies.awaited import renew
 from pollwise.policies.base import Pausing, Policy, Signalling
 from pollwise.scheduler.abilities import is_sharing
@@ -79,22 +83,32 @@ class Dispatch:
         self._shares: tuple[tuple[str, float], ...] | None = None
         self._asked_at = -math.inf
 
-    def add(self, pages: Iterable[Page], now: float) -> None:
+    def add(self, pages: PageColumns, now: float) -> None:
         """Pages to watch; known ones are ignored. `now` is -inf before the run begins."""
-        new = {page.id: page for page in pages if page.id not in self.pages}
-        first = {page.id for page in new.values() if self._needs_first_copy(page)}
+        pages = self._unknown(pages)
+        needs_first = self._need_first_copies(pages)
         # The policy comes first, as it may refuse them.
-        self.policy.add([page for page in new.values() if page.id not in first])
-        for page in new.values():
-            self.pages[page.id] = Terms(page.scope, page.cost, page.weight, page.tags)
-            self._bounds.add(page, now)
-            if page.id in first:
-                self._first_copies.add(page)
+        self.policy.add(pages.only(~needs_first))
+        self.pages.update(zip(pages.ids.tolist(), _terms_of(pages), strict=True))
+        self._bounds.add(pages, now)
+        self._first_copies.add(pages.only(needs_first))
 
-    def _needs_first_copy(self, page: Page) -> bool:
-        if self._first_copies.own_rate is None or page.seen_at is not None:
-            return False
-        return page.id not in self._under_way and self._back_offs.until(page.id) is None
+    def _unknown(self, pages: PageColumns) -> PageColumns:
+        """Those that are not watched yet, each once: of those with the same id the last one."""
+        if not self.pages and (pages.ids[1:] > pages.ids[:-1]).all():
+            return pages  # as at the start, where there may be a million
+        last = {page_id: place for place, page_id in enumerate(pages.ids.tolist())}
+        places = [place for page_id, place in last.items() if page_id not in self.pages]
+        return pages if len(places) == len(pages) else pages.at(np.array(places, np.int64))
+
+    def _need_first_copies(self, pages: PageColumns) -> NDArray[np.bool_]:
+        if self._first_copies.own_rate is None:
+            return np.zeros(len(pages), np.bool_)
+        polled = [*self._under_way, *(page_id for page_id, *_ in self._back_offs.rests())]
+        needs: NDArray[np.bool_] = np.isnan(pages.seen_at)
+        if polled and needs.any():
+            needs &= ~np.isin(pages.ids, polled)
+        return needs
 
     def update(self, pages: Sequence[Page], now: float) -> None:
         """Users want something else of pages; unknown ones are ignored."""
@@ -401,3 +415,16 @@ class Dispatch:
         self._leases.begin(page_id, self.pages[page_id], rates, now)
         if self._budget in rates:
             self._bounds.started(page_id)
+
+
+def _terms_of(pages: PageColumns) -> list[Terms]:
+    """The terms of pages: one object for all that have the same, as most have."""
+    known: dict[tuple[int, float], Terms] = {}
+    made = []
+    for number, weight in zip(pages.terms.numbers.tolist(), pages.weights.tolist(), strict=True):
+        key = number, weight
+        if (own := known.get(key)) is None:
+            terms = pages.terms.distinct[number]
+            own = known[key] = Terms(terms.scope, terms.cost, weight, terms.tags)
+        made.append(own)
+    return made

@@ -3,7 +3,10 @@ what a policy learns.
 """
 
 import math
+from collections.abc import Sequence
 from typing import get_args
+
+import numpy as np
 
 from pollwise.checks import require, require_object, require_shares, require_weight, require_whole
 from pollwise.errors import InputError
@@ -22,18 +25,34 @@ from pollwise.events import (
     Together,
     Updated,
 )
+from pollwise.page_columns import PageColumns
 from pollwise.policies.base import Policy
 from pollwise.scheduler.abilities import is_collecting, is_sharing
 from pollwise.scheduler.cell_rate import check_budget
-from pollwise.times import require_seconds
+from pollwise.times import LATEST, require_seconds
 from pollwise.types import Budget, Page
 
-__all__ = ["check_event", "check_fit", "check_page"]
+__all__ = ["check_event", "check_fit", "check_pages"]
 
 _EVENTS = frozenset(get_args(Event))
 
 
-def check_page(event: str, page: Page) -> None:
+def check_pages(event: str, pages: Sequence[Page]) -> None:
+    """`InputError` for pages of which one would spoil the arithmetic: see `_check_page`.
+
+    Those that are there by columns already are looked at by columns.
+    """
+    if isinstance(pages, PageColumns):
+        costs, weights, seen_at = pages.costs, pages.weights, pages.seen_at
+        sound = (pages.ids >= 0) & (costs > 0) & (costs < math.inf)
+        sound &= (weights >= 0) & (weights < math.inf)
+        sound &= np.isnan(seen_at) | (np.abs(seen_at) <= LATEST)
+        pages = pages.only(~sound)
+    for page in pages:
+        _check_page(event, page)
+
+
+def _check_page(event: str, page: Page) -> None:
     """`InputError` for a page that would spoil the arithmetic of time and budget.
 
     So would its id, or a weight by which no page can be compared with another.
@@ -66,8 +85,7 @@ def check_event(event: Event) -> None:
         for page_id, relevance in zip(event.page_ids, event.relevances, strict=False):
             _check_relevance("Rescored", page_id, relevance)
     if isinstance(event, Added | Updated):
-        for page in event.pages:
-            check_page(type(event).__name__, page)
+        check_pages(type(event).__name__, event.pages)
     if isinstance(event, Budgeted):
         check_budget(Budget(event.rate, event.burst))
         require_shares("Budgeted: shares", dict(event.shares))

@@ -1,17 +1,25 @@
 """Pages that were never polled, which need no policy: those of the largest weight come first."""
 
 import heapq
-import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import numpy as np
+
+from pollwise.page_columns import as_columns, coded
 from pollwise.scheduler.cell_rate import CellRate
+from pollwise.scheduler.waiting_pages import (
+    Place,
+    Places,
+    WaitingLine,
+    WaitingPages,
+    with_room,
+)
 from pollwise.types import Budget, Page
 
 __all__ = ["FirstCopies"]
 
-_Place = tuple[float, int, int]
-"""Of a page in the order of its scope: -weight/cost, its turn, its id."""
+_NOT_IN_LINE = -1
 
 
 class FirstCopies:
@@ -25,8 +33,7 @@ class FirstCopies:
     `look_again` says so. One choice takes time in proportion to the logarithm of the pages.
 
     >>> waiting = FirstCopies(Budget(rate=1.0), CellRate(Budget(rate=0.1)))
-    >>> for page in (Page(0, scope="a"), Page(1, scope="a", weight=2.0), Page(2, scope="b")):
-    ...     waiting.add(page)
+    >>> waiting.add([Page(0, scope="a"), Page(1, scope="a", weight=2.0), Page(2, scope="b")])
     >>> is_free = lambda scope, now: 5.0 if scope == "a" else now
     >>> waiting.take(0.0, is_free), waiting.take(0.0, is_free), waiting.next_at
     (2, None, 5.0)
@@ -37,15 +44,16 @@ class FirstCopies:
     def __init__(self, own_rate: Budget | None, budget: CellRate) -> None:
         self.own_rate = None if own_rate is None else CellRate(own_rate)
         self._budget = budget
-        self._pages: dict[int, Page] = {}
-        self._turns = itertools.count()
-        # Where a page waits: its place in line, or until when it is held. It is polled: neither.
-        self._places: dict[int, _Place] = {}
+        self._pages = WaitingPages()
+        self._next_turn = 0
+        # Where a page waits: in line, at this turn, or until when it is held. It is polled:
+        # neither.
+        self._turns = np.zeros(0, np.int64)
         self._held_until: dict[int, float] = {}
-        self._by_scope: dict[str, list[_Place]] = {}
+        self._by_scope: dict[str, WaitingLine] = {}
         # Each scope with pages is in one of these heaps: with its first page, or when to look at
         # it again because its host is busy. What is outdated is dropped late.
-        self._free: list[tuple[_Place, str]] = []
+        self._free: list[tuple[Place, str]] = []
         self._busy: list[tuple[float, str]] = []
         self._look_at: dict[str, float] = {}
         self._held: list[tuple[float, int]] = []
@@ -68,17 +76,36 @@ class FirstCopies:
             return self._budget
         return self.own_rate
 
-    def add(self, page: Page) -> None:
-        """Let a page wait for its first poll; a paused one waits until it is resumed."""
-        self._pages[page.id] = page
-        self._line_up(page)
-        if page.paused:
-            self.put_back(page.id, math.inf)
+    def add(self, pages: Sequence[Page]) -> None:
+        """Let pages wait for their first polls; a paused one waits until it is resumed."""
+        columns = as_columns(pages)
+        if len(columns) == 0:
+            return
+        self._pages.add(columns)
+        turns = self._next_turn + np.arange(len(columns))
+        self._next_turn += len(columns)
+        self._turns = with_room(self._turns, int(columns.ids.max()) + 1, _NOT_IN_LINE)
+        self._turns[columns.ids] = turns
+        terms = columns.terms
+        scopes = coded(one.scope for one in terms.distinct)
+        by_scope, ranks = scopes.numbers[terms.numbers], -columns.weights / columns.costs
+        order = np.lexsort((turns, ranks, by_scope))
+        places = Places(ranks[order], turns[order], columns.ids[order])
+        numbers, begins = np.unique(by_scope[order], return_index=True)
+        ends = [*begins[1:].tolist(), len(order)]
+        for number, begin, end in zip(numbers.tolist(), begins.tolist(), ends, strict=True):
+            scope = scopes.distinct[number]
+            self._by_scope.setdefault(scope, WaitingLine()).put(places, begin, end)
+            if scope not in self._look_at:
+                self._offer(scope)
+        paused = terms.array(lambda one: one.paused, np.bool_)
+        for page_id in columns.ids[paused].tolist():
+            self.put_back(page_id, math.inf)
 
     def update(self, page: Page, now: float) -> None:
         """Users want something else of a page; one that is held for a time, or polled, stays so."""
         before, self._pages[page.id] = self._pages[page.id], page
-        is_in_line = page.id in self._places
+        is_in_line = self._turns[page.id] != _NOT_IN_LINE
         if is_in_line and (page.weight, page.cost) != (before.weight, before.cost):
             self._line_up(page)
         if page.paused != before.paused and (is_in_line or page.id in self._held_until):
@@ -88,14 +115,14 @@ class FirstCopies:
         """Let a page wait again, from a time on, or as long as it is paused."""
         if self._pages[page_id].paused:
             until = math.inf
-        self._places.pop(page_id, None)
+        self._turns[page_id] = _NOT_IN_LINE
         self._held_until[page_id] = until
         heapq.heappush(self._held, (until, page_id))
 
     def end(self, page_id: int) -> Page | None:
         """Take out a page that waits no longer; None: it did not wait."""
-        if (page := self._pages.pop(page_id, None)) is not None:
-            self._places.pop(page_id, None)
+        if (page := self._pages.pop(page_id)) is not None:
+            self._turns[page_id] = _NOT_IN_LINE
             self._held_until.pop(page_id, None)
         return page
 
@@ -119,18 +146,18 @@ class FirstCopies:
             line = self._by_scope.get(scope)
             if scope in self._look_at or line is None:
                 continue
-            page_id = place[-1]
-            if line[0] == place and self._places.get(page_id) == place:
+            _, turn, page_id = place
+            if line.first == place and self._turns[page_id] == turn:
                 free = free_at(scope, now)
                 if free > now:
                     self._expect(scope, free)
                     continue
-                heapq.heappop(line)
-                del self._places[page_id]
+                line.pop()
+                self._turns[page_id] = _NOT_IN_LINE
                 self._offer(scope)
                 return page_id
-            if line[0] == place:
-                heapq.heappop(line)
+            if line.first == place:
+                line.pop()
             self._offer(scope)
         return None
 
@@ -156,10 +183,13 @@ class FirstCopies:
         return max(self.rate.next_at, -math.inf if self._free else self.next_at)
 
     def _line_up(self, page: Page) -> None:
-        place = (-page.weight / page.cost, next(self._turns), page.id)
-        self._places[page.id] = place
-        heapq.heappush(self._by_scope.setdefault(page.scope, []), place)
-        if page.scope not in self._look_at and self._by_scope[page.scope][0] == place:
+        turn = self._next_turn
+        self._next_turn += 1
+        place = (-page.weight / page.cost, turn, page.id)
+        self._turns[page.id] = turn
+        line = self._by_scope.setdefault(page.scope, WaitingLine())
+        line.push(place)
+        if page.scope not in self._look_at and line.first == place:
             self._offer(page.scope)
 
     def _expect(self, scope: str, free_at: float) -> None:
@@ -168,8 +198,8 @@ class FirstCopies:
 
     def _offer(self, scope: str) -> None:
         """Let the first page of a scope be chosen."""
-        line = self._by_scope[scope]
-        if line:
-            heapq.heappush(self._free, (line[0], scope))
+        first = self._by_scope[scope].first
+        if first is not None:
+            heapq.heappush(self._free, (first, scope))
         else:
             del self._by_scope[scope]

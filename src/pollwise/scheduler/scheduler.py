@@ -7,7 +7,6 @@ numbers, so the same events always give the same commands.
 
 import math
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
 from pollwise.checks import require, require_object
@@ -32,6 +31,7 @@ from pollwise.events import (
     Updated,
     WakeAt,
 )
+from pollwise.page_columns import PageColumns, as_columns
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.base import HostPriced, Policy, Priced
 from pollwise.scheduler.abilities import is_chooser, is_collecting, is_sharing
@@ -40,7 +40,7 @@ from pollwise.scheduler.bounds import BoundedPages, Bounds
 from pollwise.scheduler.capacity import Shortfall, WantedPage, look_for_shortfall, shortfall_of
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.dispatch import Dispatch
-from pollwise.scheduler.event_checks import check_event, check_fit, check_page
+from pollwise.scheduler.event_checks import check_event, check_fit, check_pages
 from pollwise.scheduler.first_copies import FirstCopies
 from pollwise.scheduler.hosts import Hosts
 from pollwise.scheduler.leases import Leases
@@ -234,7 +234,7 @@ class Scheduler:
         self._cell_rate.begin(now)
         if self._first_copies.own_rate is not None:
             self._first_copies.own_rate.begin(now)
-        self._bounds.begin(now, self._back_offs.rest)
+        self._bounds.begin(now, self._back_offs.rests())
 
     def set_back(self, now: float) -> bool:
         """If what was loaded was saved later than `now`, by a clock that was ahead, set it back.
@@ -364,19 +364,17 @@ class Scheduler:
                 apart, _ = self._bounds.intervals(page_id, rate)
                 yield WantedPage(terms.scope, terms.cost, apart)
 
-    def restore(self, pages: Iterable[Page], state: str | None) -> None:
+    def restore(self, pages: Sequence[Page], state: str | None) -> None:
         """Take up the pages of an earlier run, and its `state` if any, before the first event.
 
         No poll starts yet; what the policy learned can then be loaded into it. What the state says
         of pages that are not among them is dropped: they were removed since. Errors as for
         `load_state` and `Added`.
         """
-        pages = list(pages)
-        for page in pages:
-            check_page("Added", page)
+        check_pages("Added", pages)
         if state is not None:
             self.load_state(state)
-        self._dispatch.add(map(self._scoped, pages), self._now)
+        self._dispatch.add(self._scoped(pages), self._now)
         self._back_offs.keep_only(self._dispatch.pages)
 
     def leave_out(self, page_ids: Iterable[int]) -> None:
@@ -424,7 +422,7 @@ class Scheduler:
             case Polled():
                 self._dispatch.observe(event.observations, now)
             case Added():
-                self._dispatch.add(map(self._scoped, event.pages), now)
+                self._dispatch.add(self._scoped(event.pages), now)
             case Removed():
                 self._dispatch.remove(event.page_ids)
             case Updated():
@@ -457,10 +455,9 @@ class Scheduler:
                 if isinstance(self.policy, AwaitedPolicy):
                     self.policy = self.policy.arrived()
 
-    def _scoped(self, page: Page) -> Page:
-        """A page with the scope that it shares."""
-        scope = self._shared(page.scope)
-        return page if scope == page.scope else replace(page, scope=scope)
+    def _scoped(self, pages: Sequence[Page]) -> PageColumns:
+        """Pages with the scopes that they share."""
+        return as_columns(pages).with_scopes(self._shared)
 
     def _shared(self, scope: str) -> str:
         return self._groups.get(scope, scope)

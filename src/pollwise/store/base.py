@@ -40,6 +40,7 @@ from pollwise.store.records import (
 )
 from pollwise.store.retention import Retention
 from pollwise.types import Observation, Page, PageMemory, StateDict
+from pollwise.watched_pages import WatchedPages
 
 __all__ = ["StoreJournal", "StoreReader", "StoreRequests"]
 
@@ -54,11 +55,8 @@ class StoreReader(Protocol):
     def pages(self) -> list[PageRecord]:
         """All watched pages, by id."""
 
-    def each_page(self) -> Iterator[PageRecord]:
-        """The same one by one, for whom a list of them would take too much memory.
-
-        They are of one state; nothing may be written before the last one.
-        """
+    def watched_pages(self) -> WatchedPages:
+        """What a run needs of all watched pages: of a million, in little memory."""
 
     def each_outline(self) -> Iterator[PageOutline]:
         """All watched pages in few words, in any order, for whom looks for some of them.
@@ -96,6 +94,9 @@ class StoreReader(Protocol):
 
     def totals(self) -> Totals:
         """What the store holds, counted in one pass over the pages."""
+
+    def count_pages(self) -> int:
+        """How many pages are watched, which is known sooner than `totals`."""
 
     def count_without_copy(self) -> int:
         """Of how many watched pages no poll has brought a copy; counted in one pass over them."""

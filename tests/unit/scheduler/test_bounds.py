@@ -355,8 +355,7 @@ def test_nothing_is_kept_of_pages_without_bounds() -> None:
     def bytes_for(watched: tuple[Page, ...]) -> int:
         kept = BoundedPages(Bounds(), 1.0)
         tracemalloc.start()
-        for page in watched:
-            kept.add(page, 0.0)
+        kept.add(watched, 0.0)
         size, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return size
@@ -386,9 +385,8 @@ def test_it_wakes_for_a_deadline() -> None:
 
 def test_a_page_that_is_overdue_by_default_need_not_wait_once_it_is_demanded() -> None:
     kept = BoundedPages(AUTOMATIC, 1.0)
-    kept.begin(0.0, lambda page_id: None)
-    for page in pages(50):
-        kept.add(page, 0.0)
+    kept.begin(0.0, ())
+    kept.add(pages(50), 0.0)
     now = 1e9
     assert kept.take_overdue(now, lambda scope: 0.0, spare=False) is None  # one poll in ten
     kept.update(replace(pages(50)[30], longest_interval=DAY), now)

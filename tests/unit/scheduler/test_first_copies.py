@@ -35,8 +35,7 @@ def scheduler(budget: float = 1e-3, first: float = 1.0, **options: float) -> Sch
 
 def waiting(*pages: Page) -> FirstCopies:
     some = FirstCopies(Budget(1.0), CellRate(Budget(1e-3)))
-    for page in pages:
-        some.add(page)
+    some.add(pages)
     return some
 
 
@@ -74,7 +73,7 @@ class TestQueue:
         for what, page_id, seconds in steps:
             now += seconds / 10
             if what == "add" and page_id not in some:
-                some.add(Page(page_id, scope="ab"[page_id % 2], weight=1 + seconds))
+                some.add([Page(page_id, scope="ab"[page_id % 2], weight=1 + seconds)])
                 ready.add(page_id)
             elif what == "end":
                 some.end(page_id)

@@ -97,6 +97,7 @@ class Robot:
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; `InputError` for an id that is negative, given twice or known already."""
+        pages = list(pages)  # they may be made when they are asked for, and are kept
         ids = new_ids(pages, self._polled_at)
         self._pages.update((page.id, page) for page in pages)
         self._polled_at.update(dict.fromkeys(ids, _UNPOLLED))

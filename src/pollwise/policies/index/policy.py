@@ -1,10 +1,10 @@
 """What the policies that poll the page of the largest index have in common."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pollwise.checks import require_shares, require_weight
 from pollwise.objectives import Objective
 from pollwise.objectives import objective as objective_of
+from pollwise.page_columns import PageColumns, as_columns, coded
 from pollwise.policies.arrays import (
     HELD,
     LEASED,
@@ -19,7 +20,6 @@ from pollwise.policies.arrays import (
     check_sound,
     check_state,
     known_rows,
-    seen_at,
     watched,
 )
 from pollwise.policies.base import StateDict
@@ -63,6 +63,8 @@ from pollwise.rates.posterior import changed_table, unchanged_table
 from pollwise.types import Page
 
 __all__ = ["IndexPolicy"]
+
+Key = TypeVar("Key", bound=Hashable)
 
 _PRICE = ("price", "polls")
 _SHARED_LEARNED = (
@@ -148,16 +150,21 @@ class IndexPolicy(CompiledPolicy):
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; of those never polled, larger weights and older copies are tried first."""
-        super().add(sorted(pages, key=_urgency))
+        columns = as_columns(pages)
+        oldest_first = np.where(np.isnan(columns.seen_at), -math.inf, columns.seen_at)
+        super().add(columns.at(np.lexsort((oldest_first, -columns.weights / columns.costs))))
 
     def _enter(self, pages: Sequence[Page], page_ids: NDArray[np.int64]) -> None:
-        scopes = [self._scopes.setdefault(page.scope, len(self._scopes)) for page in pages]
-        sites, kinds = self._site_numbers(pages)
+        columns = as_columns(pages)
+        terms = columns.terms
+        scopes = _numbered(self._scopes, terms.numbers, lambda own: terms.distinct[own].scope)
+        sites, kinds = self._site_numbers(columns)
         self._make_room()
         state = self._state
-        state.pages["weight"][page_ids] = [page.weight / page.cost for page in pages]
-        state.pages["group"][page_ids] = [self._group(page.tags) for page in pages]
-        state.pages["seen_at"][page_ids] = seen_at(pages)
+        state.pages["weight"][page_ids] = columns.weights / columns.costs
+        groups = columns.terms.array(lambda terms: self._group(terms.tags), np.int64)
+        state.pages["group"][page_ids] = groups
+        state.pages["seen_at"][page_ids] = columns.seen_at
         state.pages["scope"][page_ids] = scopes
         state.pages["polls"][page_ids] = 0
         state.pages["site"][page_ids] = sites
@@ -172,7 +179,8 @@ class IndexPolicy(CompiledPolicy):
         else:
             state.pages["rate"][page_ids] = self._known_rates(page_ids)
         add_pages(state, page_ids)
-        self.pause([page.id for page in pages if page.paused])
+        paused = columns.terms.array(lambda terms: terms.paused, np.bool_)
+        self.pause(page_ids[paused].tolist())
 
     def _late_since(self) -> float:
         """Since when pages are there that are added now; NaN: they belong to the first ones."""
@@ -423,17 +431,18 @@ class IndexPolicy(CompiledPolicy):
         objective = self.objective
         return np.array([objective.power, objective.decay or 0.0, float(objective.shape(1.0))])
 
-    def _site_numbers(self, pages: Sequence[Page]) -> tuple[list[int], list[int]]:
+    def _site_numbers(self, pages: PageColumns) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The numbers of the sites of pages, and of their kinds within these; -1: none."""
-        sites, kinds = [], []
-        for page in pages:
-            name = page.site or page.scope
-            site = self._sites.setdefault(name, len(self._sites)) if name else -1
-            named = site >= 0 and page.kind != ""
-            kind = self._kinds.setdefault((name, page.kind), len(self._kinds)) if named else -1
-            sites.append(site)
-            kinds.append(kind)
-        return sites, kinds
+        names = coded(terms.site or terms.scope for terms in pages.terms.distinct)
+        kinds = pages.kinds.distinct
+        named = names.numbers[pages.terms.numbers].astype(np.int64)
+
+        def kind_within(pair: int) -> tuple[str, str] | None:
+            name, kind = names.distinct[pair // len(kinds)], kinds[pair % len(kinds)]
+            return (name, kind) if name and kind else None
+
+        sites = _numbered(self._sites, named, lambda own: names.distinct[own] or None)
+        return sites, _numbered(self._kinds, named * len(kinds) + pages.kinds.numbers, kind_within)
 
     def _make_room(self) -> None:
         """Make room for all scopes, sites and kinds."""
@@ -455,8 +464,19 @@ def _with_room(array: NDArray[Any], count: int, **fields: float) -> NDArray[Any]
     return grown
 
 
-def _urgency(page: Page) -> tuple[float, float]:
-    return -page.weight / page.cost, -math.inf if page.seen_at is None else page.seen_at
+def _numbered(
+    known: dict[Key, int], own: NDArray[Any], key_of: Callable[[int], Key | None]
+) -> NDArray[np.int64]:
+    """The numbers of pages by the keys of what each has of its `own`; -1: its key is None.
+
+    New keys get the next numbers, in the order in which they come first.
+    """
+    distinct, first, places = np.unique(own, return_index=True, return_inverse=True)
+    numbers = np.full(len(distinct), -1, np.int64)
+    for place in np.argsort(first).tolist():
+        if (key := key_of(distinct.item(place))) is not None:
+            numbers[place] = known.setdefault(key, len(known))
+    return numbers[places]
 
 
 def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:

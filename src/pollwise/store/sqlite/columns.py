@@ -52,6 +52,11 @@ COLUMNS = {
     for query, words in {
         "next_page_id": "whole",
         "live_pages": _PAGE,
+        "count_pages": "whole",
+        "watched_pages": (
+            "id text number time? outcome? flag text told? told? text? text? text text text"
+            " text number interval? interval? flag text text text flag"
+        ),
         "page_outlines": "id text text told? text flag outcome? time?",
         "first_pages": _PAGE,
         "live_pages_by_url": _PAGE,

@@ -13,7 +13,7 @@ import json
 import math
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ _PAGE_IDS = "page_ids"
 _PREFIX = "page."
 _MARK = "crc32 "
 _CHECKSUM = 4
+_RESIDUE = 0x2144DF1C
 _AT_ONCE = 10_000
 """Rows that one statement writes: they are in memory twice meanwhile."""
 # Kinds of dtype whose `str` describes them fully: no objects, no records.
@@ -71,25 +72,46 @@ def save_learned(writer: Writer, state: StateDict) -> None:
 
 def read_learned(connection: Connection) -> StateDict | None:
     """See `Store.load_learned`."""
-    with connection.snapshot():
-        layouts = dict(connection.rows("learned_layouts"))
-        rows = [row for rows in connection.rows_in_parts("learned_pages") for row in rows]
-        shared = connection.rows("learned_shared")
-    if not layouts:
-        return None
     try:
-        return _state_of(connection.path, layouts, rows, shared)
+        with connection.snapshot():
+            layouts = dict(connection.rows("learned_layouts"))
+            # Joined at once: apart, the rows of a million pages would take twice the memory.
+            parts = [_joined(layouts, rows) for rows in connection.rows_in_parts("learned_pages")]
+            shared = connection.rows("learned_shared")
+        return _state_of(connection.path, layouts, parts, shared) if layouts else None
     except StateError:
         raise
     except (ValueError, TypeError, LookupError, OverflowError, SyntaxError) as error:
         raise connection.damaged(f"what was learned: {error}") from error
 
 
+class _Part(NamedTuple):
+    """Some pages: the layouts of their rows, the ids, the sizes that rows have, and all bytes."""
+
+    layouts: frozenset[int]
+    page_ids: NDArray[np.int64]
+    sizes: frozenset[int]
+    data: bytes
+
+
+def _joined(layouts: dict[int, str], rows: Sequence[Row]) -> _Part:
+    """Rows joined; `ValueError` if one does not fit its checksum."""
+    page_ids, layout_ids, packed = zip(*rows, strict=True)
+    marked = {number: layouts[number].startswith(_MARK) for number in set(layout_ids)}
+    plain = [
+        _checked(data) if marked[layout_id] else data
+        for layout_id, data in zip(layout_ids, packed, strict=True)
+    ]
+    ids = np.array(page_ids, np.int64)
+    return _Part(frozenset(layout_ids), ids, frozenset(map(len, plain)), b"".join(plain))
+
+
 def _state_of(
-    path: Place, layouts: dict[int, str], rows: list[Row], shared: list[Row]
+    path: Place, layouts: dict[int, str], parts: list[_Part], shared: list[Row]
 ) -> StateDict:
     columns = {number: text.removeprefix(_MARK) for number, text in layouts.items()}
-    used = {columns[layout_id] for _, layout_id, _ in rows} or {columns[max(columns)]}
+    used = {columns[number] for part in parts for number in part.layouts}
+    used = used or {columns[max(columns)]}
     if len(used) > 1:
         names = "; ".join(
             ", ".join(column[0] for column in json.loads(layout))
@@ -99,13 +121,15 @@ def _state_of(
             f"{path} holds what {len(used)} different policies learned ({names}):"
             " forget it and learn anew, or go back to a copy of the file"
         )
-    state = unpack_rows(
-        used.pop(),
-        [(page_id, _checked(layouts[layout_id], data)) for page_id, layout_id, data in rows],
-    )
+    state = _unpacked(used.pop(), parts)
     return state | unpack_shared(
         [
-            (name, dtype.removeprefix(_MARK), shape, _checked(dtype, data))
+            (
+                name,
+                dtype.removeprefix(_MARK),
+                shape,
+                _checked(data) if dtype.startswith(_MARK) else data,
+            )
             for name, dtype, shape, data in shared
         ]
     )
@@ -115,14 +139,12 @@ def _with_checksum(data: bytes) -> bytes:
     return data + zlib.crc32(data).to_bytes(_CHECKSUM, "little")
 
 
-def _checked(told: str, data: bytes) -> bytes:
-    """The bytes without the checksum that the layout or dtype tells of; `ValueError` if wrong."""
-    if not told.startswith(_MARK):
-        return data
-    plain = data[:-_CHECKSUM]
-    if zlib.crc32(plain).to_bytes(_CHECKSUM, "little") != data[-_CHECKSUM:]:
+def _checked(data: bytes) -> bytes:
+    """The bytes without the checksum that follows them; `ValueError` if it is wrong."""
+    # That of bytes and their checksum together is always the same one.
+    if zlib.crc32(data) != _RESIDUE or len(data) < _CHECKSUM:
         raise ValueError("bytes that do not fit their checksum")
-    return plain
+    return data[:-_CHECKSUM]
 
 
 def pack_rows(state: StateDict) -> tuple[str, list[tuple[int, bytes]]]:
@@ -157,17 +179,31 @@ def pack_rows(state: StateDict) -> tuple[str, list[tuple[int, bytes]]]:
 
 def unpack_rows(layout: str, rows: Sequence[tuple[int, bytes]]) -> StateDict:
     """`page_ids` and the `page.*` arrays of packed rows; `StateError` if a row does not fit."""
+    page_ids, packed = zip(*rows, strict=True) if rows else ((), ())
+    ids = np.array(page_ids, np.int64)
+    return _unpacked(
+        layout, [_Part(frozenset(), ids, frozenset(map(len, packed)), b"".join(packed))]
+    )
+
+
+def _unpacked(layout: str, parts: Sequence[_Part]) -> StateDict:
     dtype = _row_dtype(layout)
-    if any(len(row) != dtype.itemsize for _, row in rows):
+    if any(part.sizes - {dtype.itemsize} for part in parts):
         raise StateError(
             f"a page's learned state has not the {dtype.itemsize} bytes of its columns:"
             " forget it and learn anew"
         )
-    data = b"".join(row for _, row in rows)
-    records: NDArray[np.void] = np.ndarray(len(rows), dtype=dtype, buffer=data)
-    state: StateDict = {_PAGE_IDS: np.array([page_id for page_id, _ in rows], dtype=np.int64)}
-    for name in dtype.names or ():
-        state[name] = records[name].copy()
+    ids = np.concatenate([np.zeros(0, np.int64), *(part.page_ids for part in parts)])
+    columns = {name: dtype[name] for name in dtype.names or ()}
+    state: StateDict = {_PAGE_IDS: ids}
+    state |= {name: np.empty((len(ids), *own.shape), own.base) for name, own in columns.items()}
+    begin = 0
+    for part in parts:
+        end = begin + len(part.page_ids)
+        records: NDArray[np.void] = np.ndarray(end - begin, dtype=dtype, buffer=part.data)
+        for name in columns:
+            state[name][begin:end] = records[name]
+        begin = end
     return state
 
 

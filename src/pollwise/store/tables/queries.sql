@@ -30,6 +30,17 @@ SELECT id, url, scope, weight, cost, seen_at,
        listed_in, name, rendered, gone
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
+-- name: count_pages
+-- How many pages are watched.
+SELECT COUNT(*) FROM pages WHERE removed_at IS NULL;
+
+-- name: watched_pages
+-- What a run needs of all watched pages, in the order of their ids; last what many have in common.
+SELECT id, url, weight, seen_at, outcome, gone, name,
+       etag, last_modified, body_hash, text_hash, earlier_hashes, items, noise,
+       scope, cost, longest_interval, shortest_interval, paused, tags, selected, ignored, rendered
+FROM pages WHERE removed_at IS NULL ORDER BY id;
+
 -- name: page_outlines
 -- What all watched pages are called, and how they stand.
 SELECT id, url, name, title, tags, paused, outcome, seen_at FROM pages WHERE removed_at IS NULL;

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pollwise.checks import read_json
 from pollwise.errors import InputError, StoreError
 from pollwise.events import Event, decode
+from pollwise.page_columns import SharedTerms
 from pollwise.store.place import Place
 from pollwise.store.records import (
     POLL_OUTCOME,
@@ -44,9 +45,11 @@ from pollwise.store.tables.rows import (
     page_record,
     stored_change,
     stored_version,
+    watched_part,
 )
 from pollwise.store.tables.subscriptions import read_subscriptions
 from pollwise.types import Observation, StateDict
+from pollwise.watched_pages import WatchedPages
 
 __all__ = ["CHANGED_SETTINGS", "TableReader"]
 
@@ -71,11 +74,19 @@ class TableReader:
         return self._connection.path
 
     def pages(self) -> list[PageRecord]:
-        return list(self.each_page())
+        return [
+            record
+            for rows in self._connection.rows_in_parts("live_pages")
+            for record in self._made(rows, page_record)
+        ]
 
-    def each_page(self) -> Iterator[PageRecord]:
-        for rows in self._connection.rows_in_parts("live_pages"):
-            yield from self._made(rows, page_record)
+    def watched_pages(self) -> WatchedPages:
+        pages = WatchedPages()
+        terms: dict[Row, SharedTerms] = {}
+        for rows in self._connection.rows_in_parts("watched_pages"):
+            with self._undamaged():
+                pages.extend(watched_part(rows, terms))
+        return pages
 
     def each_outline(self) -> Iterator[PageOutline]:
         for rows in self._connection.rows_in_parts("page_outlines"):
@@ -117,8 +128,14 @@ class TableReader:
 
     def _made(self, rows: list[Row], make: Callable[[Row], T]) -> list[T]:
         """What `make` makes of rows of pages; `StoreError` if it cannot."""
-        try:
+        with self._undamaged():
             return [make(row) for row in rows]
+
+    @contextmanager
+    def _undamaged(self) -> Iterator[None]:
+        """A context in which values are made of rows of pages; `StoreError` if they cannot be."""
+        try:
+            yield
         except ValueError as error:
             raise StoreError(f"{self.path}: a page is damaged ({error}): restore a copy") from error
 
@@ -128,6 +145,10 @@ class TableReader:
 
     def totals(self) -> Totals:
         return Totals(*self._connection.row("totals"))
+
+    def count_pages(self) -> int:
+        [count] = self._connection.row("count_pages")
+        return int(count)
 
     def count_without_copy(self) -> int:
         [count] = self._connection.row("count_without_copy")

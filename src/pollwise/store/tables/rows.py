@@ -10,6 +10,7 @@ from typing import Any
 from pollwise.checks import is_finite, read_json
 from pollwise.errors import InputError
 from pollwise.kinds import kind_of
+from pollwise.page_columns import SharedTerms
 from pollwise.store.records import (
     ChangeKind,
     FoundItem,
@@ -23,7 +24,8 @@ from pollwise.store.records import (
     usual_cost,
 )
 from pollwise.store.tables.noise import pack_noise, unpack_noise
-from pollwise.types import Observation, Outcome, Page, PageMemory
+from pollwise.types import Noise, Observation, Outcome, Page
+from pollwise.watched_pages import WatchedPart, memory_of
 
 __all__ = [
     "Row",
@@ -37,17 +39,13 @@ __all__ = [
     "stored_change",
     "stored_version",
     "told",
+    "watched_part",
 ]
 
 Row = tuple[Any, ...]
 
-_NOTHING = PageMemory()
-"""One for the million pages that were never polled."""
+_NO_NOISE = Noise()
 _OUTCOMES: dict[int | None, Outcome | None] = {None: None, **{int(one): one for one in Outcome}}
-_TOLD = (
-    "weight", "longest_interval", "shortest_interval", "paused", "tags", "select", "ignore",
-    "render", "name",
-)  # fmt: skip
 
 
 def page_record(row: Row) -> PageRecord:
@@ -62,7 +60,7 @@ def page_record(row: Row) -> PageRecord:
     changed_at, last_cost, depth, relevance, title, duplicate_of = row[18:24]
     postponed_at, postponed_why, first_seen_at, longest, shortest, noise = row[24:30]
     paused, tags, selected, ignored, source, items, listed_in, name, rendered, gone = row[30:]
-    known_noise = unpack_noise(noise) if noise else _NOTHING.noise
+    known_noise = unpack_noise(noise) if noise else _NO_NOISE
     scope = intern(scope)
     page = Page(
         page_id,
@@ -83,17 +81,9 @@ def page_record(row: Row) -> PageRecord:
         name,
         bool(rendered),
     )
-    memory = _NOTHING
-    if body_hash or etag or last_modified or text_hash or earlier or noise or items:
-        memory = PageMemory(
-            told(etag),
-            told(last_modified),
-            body_hash,
-            text_hash,
-            tuple(earlier.split()) if earlier else (),
-            known_noise,
-            tuple(items.split()) if items else (),
-        )
+    memory = memory_of(
+        told(etag), told(last_modified), body_hash, text_hash, earlier, items, known_noise
+    )
     return PageRecord(
         page,
         memory,
@@ -118,6 +108,66 @@ def page_record(row: Row) -> PageRecord:
     )
 
 
+def watched_part(rows: Sequence[Row], known: dict[Row, SharedTerms]) -> WatchedPart:
+    """From rows of the columns of the query `watched_pages`, at least one.
+
+    `known` has what many pages have in common, by the columns it is made of, and takes in more.
+    `ValueError` if the noise of a page is damaged. By columns, as a million rows are to be read
+    within seconds.
+    """
+    ids, urls, weights, seen_at, outcomes, gone, names, *others = zip(*rows, strict=True)
+    etags, last_modified, body_hashes, text_hashes, earlier, items, noise, *shared = others
+    terms = []
+    for key in zip(*shared, strict=True):
+        if (own := known.get(key)) is None:
+            own = known[key] = _shared_terms(*key)
+        terms.append(own)
+    return WatchedPart(
+        ids,
+        terms,
+        weights,
+        seen_at,
+        [intern(kind_of(url)) for url in urls],
+        outcomes,
+        gone,
+        urls,
+        names,
+        [told(etag) for etag in etags],
+        [told(text) for text in last_modified],
+        body_hashes,
+        text_hashes,
+        earlier,
+        items,
+        {page_id: unpack_noise(text) for page_id, text in zip(ids, noise, strict=True) if text},
+    )
+
+
+def _shared_terms(
+    scope: str,
+    cost: float,
+    longest: float | None,
+    shortest: float | None,
+    paused: int,
+    tags: str,
+    selected: str,
+    ignored: str,
+    rendered: int,
+) -> SharedTerms:
+    """The page's site is its scope."""
+    return SharedTerms(
+        scope,
+        scope,
+        cost,
+        longest,
+        shortest,
+        bool(paused),
+        tuple(tags.split()),
+        tuple(selected.splitlines()),
+        tuple(ignored.splitlines()),
+        bool(rendered),
+    )
+
+
 def page_outline(row: Row) -> PageOutline:
     """From the columns of the query `page_outlines`."""
     page_id, url, name, title, tags, paused, outcome, seen_at = row
@@ -135,13 +185,24 @@ def page_outline(row: Row) -> PageOutline:
 
 def new_page(page_id: int, page: NewPage) -> Page:
     """The page that the query `insert_page` makes of one that was not watched before."""
-    told = {name: value for name in _TOLD if (value := getattr(page, name)) is not None}
-    for bound in ("longest_interval", "shortest_interval"):
-        if bound in told:
-            told[bound] = told[bound] or None
-    told["cost"] = usual_cost(bool(page.render)) if page.cost is None else page.cost
-    scope, kind = intern(page.scope), intern(kind_of(page.url))
-    return Page(page_id, page.url, scope, site=scope, kind=kind, **told)
+    scope = intern(page.scope)
+    return Page(
+        page_id,
+        page.url,
+        scope,
+        1.0 if page.weight is None else page.weight,
+        usual_cost(bool(page.render)) if page.cost is None else page.cost,
+        site=scope,
+        kind=intern(kind_of(page.url)),
+        longest_interval=page.longest_interval or None,
+        shortest_interval=page.shortest_interval or None,
+        paused=bool(page.paused),
+        tags=page.tags or (),
+        select=page.select or (),
+        ignore=page.ignore or (),
+        name=page.name or "",
+        render=bool(page.render),
+    )
 
 
 def page_values(

@@ -47,16 +47,19 @@ class TableStore(TableReader, TableRequests, Store):
             note_time(writer, now)
             found = self.find_pages([page.url for page in pages])
             watched = {url: record.page for url, record in found.items()}
-            next_id = self.next_page_id()
-            rows, others = list[dict[str, object]](), list[NewPage]()
+            new, others = dict[str, NewPage](), list[NewPage]()
             for page in pages:
-                if page.url in watched:
+                if page.url in watched or page.url in new:
                     others.append(page)
-                    continue
-                page_id = next_id + len(rows)
-                rows.append({"id": page_id, **page_values(page, now)})
-                watched[page.url] = new_page(page_id, page)
-            writer.execute_all("insert_page", rows)
+                else:
+                    new[page.url] = page
+            numbered = list(enumerate(new.values(), self.next_page_id()))
+            # One row at a time: those of a million would be larger than all pages.
+            writer.execute_all(
+                "insert_page",
+                ({"id": page_id, **page_values(page, now)} for page_id, page in numbered),
+            )
+            watched |= {page.url: new_page(page_id, page) for page_id, page in numbered}
             for page in others:
                 watched[page.url] = self._update(writer, watched[page.url], page, now)
         return [watched[page.url] for page in pages]

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from pollwise.errors import InputError
 from pollwise.store import Store
-from pollwise.store.records import Batch, NewPage
+from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.testing.store_contract.samples import A, B, C, poll, steady
-from pollwise.types import Outcome, Page, PageMemory
+from pollwise.types import Noise, Observation, Outcome, Page, PageMemory
+from pollwise.watched_pages import Watched
 
 __all__ = ["PagesContract"]
 
@@ -53,6 +54,42 @@ class PagesContract:
         [added] = store.add_pages([new], now=0.0)
         assert (added.site, added.kind) == ("a.example", "blog/#/*.html")
         assert store.pages()[0].page == added
+
+    def test_what_a_run_needs_of_pages_is_as_in_their_records(self, store: Store) -> None:
+        assert (dict(store.watched_pages()), store.count_pages()) == ({}, 0)
+        wanted = replace(
+            B,
+            weight=2.0,
+            longest_interval=9.0,
+            shortest_interval=2.0,
+            paused=True,
+            tags=("x", "y"),
+            select=("main",),
+            ignore=("p",),
+            name="Named",
+            render=True,
+        )
+        store.add_pages([A, wanted, C], now=0.0)
+        store.add_pages([NewPage("http://a.example/p", "a.example")], now=0.0)
+        store.remove_pages([2], now=1.0)
+        told = PageMemory('"e"', "\udcff", "0f", "0e", ("0a", "0b"), Noise((), 2, 1, 4), ("1", "2"))
+        store.commit(
+            Batch(
+                polls=(
+                    PollResult(Observation(0, 3.0, Outcome.CHANGED), told),
+                    PollResult(Observation(1, 4.0, Outcome.FAILED), PageMemory(), error="no"),
+                    PollResult(Observation(3, 4.0, Outcome.GONE), PageMemory(), status=404),
+                )
+            )
+        )
+        watched = store.watched_pages()
+        assert dict(watched) == {
+            record.page.id: Watched(record.page, record.memory, record.gone, record.outcome)
+            for record in store.pages()
+        }
+        assert [*watched] == [0, 1, 3]
+        assert watched[0].memory == told
+        assert store.count_pages() == 3
 
     def test_the_first_pages_by_what_is_asked_for(self, store: Store) -> None:
         urls = ["http://a.example/é", "http://a.example/Z", "http://a.example/a"]

@@ -1,0 +1,269 @@
+"""Pages by columns: what very many pages have is told at once, without an object for each."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.types import Page
+
+__all__ = [
+    "Coded",
+    "PageColumns",
+    "SharedTerms",
+    "TellingTexts",
+    "as_columns",
+    "coded",
+    "from_lists",
+    "to_lists",
+]
+
+
+T = TypeVar("T")
+
+
+class SharedTerms(NamedTuple):
+    """What many pages have in common; the fields are those of `Page`."""
+
+    scope: str = ""
+    site: str = ""
+    cost: float = 1.0
+    longest_interval: float | None = None
+    shortest_interval: float | None = None
+    paused: bool = False
+    tags: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    render: bool = False
+
+    @classmethod
+    def of(cls, page: Page) -> "SharedTerms":
+        """Those of a page."""
+        return cls(
+            page.scope,
+            page.site,
+            page.cost,
+            page.longest_interval,
+            page.shortest_interval,
+            page.paused,
+            page.tags,
+            page.select,
+            page.ignore,
+            page.render,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coded(Generic[T]):
+    """Values of which few differ: the numbers of all of them among the `distinct` ones.
+
+    >>> coded(["a", "b", "a"]).numbers
+    array([0, 1, 0], dtype=int32)
+    """
+
+    distinct: Sequence[T]
+    numbers: NDArray[np.int32]
+
+    def at(self, places: NDArray[np.int64]) -> "Coded[T]":
+        """Those at these places, in this order."""
+        return Coded(self.distinct, self.numbers[places])
+
+    def values(self) -> list[T]:
+        """All values."""
+        distinct = self.distinct
+        return [distinct[number] for number in self.numbers.tolist()]
+
+    def array(self, of: Callable[[T], Any], dtype: Any) -> NDArray[Any]:
+        """What `of` gives for each value."""
+        return np.array([of(value) for value in self.distinct], dtype)[self.numbers]
+
+
+def coded(values: Iterable[T]) -> Coded[T]:
+    """Values, which can be hashed, with the equal ones once."""
+    numbers: dict[T, int] = {}
+    coded_as = [numbers.setdefault(value, len(numbers)) for value in values]
+    return Coded(list(numbers), np.array(coded_as, np.int32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageColumns(Sequence[Page]):
+    """Pages in some order, and their fields by columns in the same order.
+
+    `pages` may make each page when it is asked for. `seen_at` is NaN where there is no copy.
+
+    >>> columns = as_columns([Page(3, scope="a"), Page(5, weight=2.0)])
+    >>> columns.ids, columns.weights, columns.only(columns.weights > 1.0)[0].id
+    (array([3, 5]), array([1., 2.]), 5)
+    """
+
+    pages: Sequence[Page]
+    ids: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    seen_at: NDArray[np.float64]
+    changes_in_a_row: NDArray[np.int64]
+    kinds: Coded[str]
+    terms: Coded[SharedTerms]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, place: int) -> Page: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Page]: ...
+    def __getitem__(self, place: int | slice) -> Page | Sequence[Page]:
+        return self.pages[place]
+
+    def __iter__(self) -> Iterator[Page]:
+        return iter(self.pages)
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """The costs of the pages."""
+        return self.terms.array(lambda terms: terms.cost, np.float64)
+
+    def only(self, flagged: NDArray[np.bool_]) -> "PageColumns":
+        """Those that are flagged."""
+        return self if flagged.all() else self.at(np.flatnonzero(flagged))
+
+    def at(self, places: NDArray[np.int64]) -> "PageColumns":
+        """Those at these places, in this order."""
+        return PageColumns(
+            _Picked(self.pages, places),
+            self.ids[places],
+            self.weights[places],
+            self.seen_at[places],
+            self.changes_in_a_row[places],
+            self.kinds.at(places),
+            self.terms.at(places),
+        )
+
+    def with_scopes(self, shared: Callable[[str], str]) -> "PageColumns":
+        """The same with the politeness scopes that `shared` gives instead of theirs."""
+        before = self.terms.distinct
+        distinct = [terms._replace(scope=shared(terms.scope)) for terms in before]
+        if distinct == before:
+            return self
+        terms = Coded(distinct, self.terms.numbers)
+        return replace(self, pages=_Scoped(self.pages, terms), terms=terms)
+
+
+@runtime_checkable
+class TellingTexts(Protocol):
+    """Pages that are made when they are asked for, and tell some texts without that."""
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """URL and name of each page."""
+
+
+def to_lists(pages: PageColumns) -> dict[str, Any]:
+    """The fields of pages for `from_lists`, as JSON can hold them: lists by name.
+
+    Instead of a list there is its value, if that is the same for all.
+    """
+    if isinstance(pages.pages, TellingTexts):
+        texts = list(pages.pages.texts())
+    else:
+        texts = [(page.url, page.name) for page in pages]
+    lists: dict[str, Sequence[Any]] = {
+        "id": pages.ids.tolist(),
+        "url": [url for url, _ in texts],
+        "weight": pages.weights.tolist(),
+        "seen_at": [None if time != time else time for time in pages.seen_at.tolist()],
+        "kind": pages.kinds.values(),
+        "changes_in_a_row": pages.changes_in_a_row.tolist(),
+        "name": [name for _, name in texts],
+        "terms": pages.terms.numbers.tolist(),
+    }
+    told: dict[str, Any] = {
+        name: values[0] if len(pages) and values.count(values[0]) == len(pages) else values
+        for name, values in lists.items()
+    }
+    return {**told, "id": lists["id"], "of_terms": pages.terms.distinct}
+
+
+def from_lists(lists: Mapping[str, Any]) -> tuple[Page, ...]:
+    """The pages of `to_lists`; errors of many kinds for anything else."""
+    page_ids = lists["id"]
+    of_terms = [
+        SharedTerms._make(tuple(value) if isinstance(value, list) else value for value in row)
+        for row in lists["of_terms"]
+    ]
+    names = ("url", "weight", "seen_at", "kind", "changes_in_a_row", "name", "terms")
+    columns = (
+        lists[name] if isinstance(lists[name], list) else [lists[name]] * len(page_ids)
+        for name in names
+    )
+    return tuple(
+        Page(
+            page_id,
+            url,
+            weight=weight,
+            seen_at=seen_at,
+            kind=kind,
+            changes_in_a_row=changes_in_a_row,
+            name=name,
+            **of_terms[number]._asdict(),
+        )
+        for page_id, url, weight, seen_at, kind, changes_in_a_row, name, number in zip(
+            page_ids, *columns, strict=True
+        )
+    )
+
+
+class _Scoped(Sequence[Page]):
+    """Pages with other politeness scopes."""
+
+    def __init__(self, pages: Sequence[Page], terms: Coded[SharedTerms]) -> None:
+        self._pages = pages
+        self._terms = terms
+
+    def __len__(self) -> int:
+        return len(self._pages)
+
+    @overload
+    def __getitem__(self, place: int) -> Page: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Page]: ...
+    def __getitem__(self, place: int | slice) -> Page | Sequence[Page]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(len(self))[place]]
+        terms = self._terms.distinct[self._terms.numbers[place]]
+        return replace(self._pages[place], scope=terms.scope)
+
+
+class _Picked(Sequence[Page]):
+    """The pages at some places of others."""
+
+    def __init__(self, pages: Sequence[Page], places: NDArray[np.int64]) -> None:
+        self._pages = pages
+        self._places = places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> Page: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Page]: ...
+    def __getitem__(self, place: int | slice) -> Page | Sequence[Page]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(len(self))[place]]
+        return self._pages[int(self._places[place])]
+
+
+def as_columns(pages: Sequence[Page]) -> PageColumns:
+    """Pages by columns; those that are so already stay as they are."""
+    if isinstance(pages, PageColumns):
+        return pages
+    return PageColumns(
+        pages,
+        np.array([page.id for page in pages], np.int64),
+        np.array([page.weight for page in pages], np.float64),
+        np.array([page.seen_at for page in pages], np.float64),  # None becomes NaN
+        np.array([page.changes_in_a_row for page in pages], np.int64),
+        coded(page.kind for page in pages),
+        coded(SharedTerms.of(page) for page in pages),
+    )

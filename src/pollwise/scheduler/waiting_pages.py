@@ -1,0 +1,157 @@
+"""Pages that wait, and their lines: a million that come together take little memory."""
+
+import heapq
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.page_columns import PageColumns
+from pollwise.types import Page
+
+__all__ = ["Place", "Places", "WaitingLine", "WaitingPages", "with_room"]
+
+Place = tuple[float, int, int]
+"""Of a page in a line: its rank, the smallest first, its turn, its id."""
+
+_MANY = 1000
+"""Pages that come together are kept as columns if there are so many."""
+_NOWHERE = -1
+_BATCH = 1 << 32
+
+
+class WaitingPages:
+    """Pages by id; those of many that came together are made when they are asked for."""
+
+    def __init__(self) -> None:
+        self._single: dict[int, Page] = {}
+        self._batches: list[PageColumns | None] = []
+        """None: all its pages are gone."""
+        self._left: list[int] = []
+        """How many pages of each batch are left."""
+        self._where = np.zeros(0, np.int64)
+        """By page id, its batch and its place within it."""
+
+    def __contains__(self, page_id: int) -> bool:
+        return page_id in self._single or self._place(page_id) is not None
+
+    def __len__(self) -> int:
+        return len(self._single) + sum(self._left)
+
+    def __getitem__(self, page_id: int) -> Page:
+        if (page := self._single.get(page_id)) is not None:
+            return page
+        place = self._place(page_id)
+        batch = None if place is None else self._batches[place[0]]
+        if place is None or batch is None:
+            raise KeyError(page_id)
+        return batch[place[1]]
+
+    def __setitem__(self, page_id: int, page: Page) -> None:
+        self._drop(page_id)
+        self._single[page_id] = page
+
+    def add(self, pages: PageColumns) -> None:
+        """Take in pages that are new."""
+        if len(pages) < _MANY:
+            self._single.update((page.id, page) for page in pages)
+            return
+        self._where = with_room(self._where, int(pages.ids.max()) + 1, _NOWHERE)
+        self._where[pages.ids] = len(self._batches) * _BATCH + np.arange(len(pages))
+        self._batches.append(pages)
+        self._left.append(len(pages))
+
+    def pop(self, page_id: int) -> Page | None:
+        """Take a page out; None: it is not there."""
+        if page_id not in self:
+            return None
+        page = self[page_id]
+        self._drop(page_id)
+        return page
+
+    def _place(self, page_id: int) -> tuple[int, int] | None:
+        if not 0 <= page_id < len(self._where) or self._where[page_id] == _NOWHERE:
+            return None
+        return divmod(self._where.item(page_id), _BATCH)
+
+    def _drop(self, page_id: int) -> None:
+        self._single.pop(page_id, None)
+        if (place := self._place(page_id)) is not None:
+            batch, _ = place
+            self._where[page_id] = _NOWHERE
+            self._left[batch] -= 1
+            if self._left[batch] == 0:
+                self._batches[batch] = None
+
+
+class Places:
+    """Many places in one order, by columns."""
+
+    def __init__(
+        self, ranks: NDArray[np.float64], turns: NDArray[np.int64], page_ids: NDArray[np.int64]
+    ) -> None:
+        self._columns = ranks, turns, page_ids
+
+    def __getitem__(self, at: int) -> Place:
+        ranks, turns, page_ids = self._columns
+        return ranks.item(at), turns.item(at), page_ids.item(at)
+
+
+class WaitingLine:
+    """The places of pages that wait for the same, the smallest first.
+
+    >>> line = WaitingLine()
+    >>> line.push((2.0, 0, 5))
+    >>> line.put(Places(np.array([1.0, 3.0]), np.array([1, 2]), np.array([7, 8])), 0, 2)
+    >>> line.first, [line.pop() for _ in range(3)], line.first
+    ((1.0, 1, 7), [(1.0, 1, 7), (2.0, 0, 5), (3.0, 2, 8)], None)
+    """
+
+    def __init__(self) -> None:
+        self._heap: list[Place] = []
+        self._places: Places | None = None
+        self._next = self._end = 0
+        self._from_places: Place | None = None
+
+    @property
+    def first(self) -> Place | None:
+        """The smallest place; None: there is none."""
+        own = self._from_places
+        if self._heap and (own is None or self._heap[0] < own):
+            return self._heap[0]
+        return own
+
+    def push(self, place: Place) -> None:
+        """Take in a place."""
+        heapq.heappush(self._heap, place)
+
+    def put(self, places: Places, begin: int, end: int) -> None:
+        """Take in places that are in order: those from `begin` to before `end`."""
+        while self._from_places is not None:  # hardly ever: it had many before
+            self.push(self._from_places)
+            self._look(self._next + 1)
+        self._places, self._end = places, end
+        self._look(begin)
+
+    def pop(self) -> Place:
+        """Take out the smallest place; `IndexError` if there is none."""
+        own = self._from_places
+        if own is None or (self._heap and self._heap[0] < own):
+            return heapq.heappop(self._heap)
+        self._look(self._next + 1)
+        return own
+
+    def _look(self, at: int) -> None:
+        self._next = at
+        if self._places is not None and at < self._end:
+            self._from_places = self._places[at]
+        else:
+            self._places = self._from_places = None
+
+
+def with_room(array: NDArray[np.int64], room: int, blank: int) -> NDArray[np.int64]:
+    """An array by page id with room for ids below `room`, and for an eighth more if it has none."""
+    if room <= len(array):
+        return array
+    longer = np.full(room + room // 8, blank, array.dtype)
+    longer[: len(array)] = array
+    return longer

@@ -1,0 +1,423 @@
+"""The pages of a run with what is remembered of them: very many, in little memory."""
+
+import marshal
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.page_columns import Coded, PageColumns, SharedTerms
+from pollwise.types import Noise, Outcome, Page, PageMemory
+
+__all__ = ["Watched", "WatchedPages", "WatchedPart", "memory_of", "urls_by_id"]
+
+_NOTHING = PageMemory()
+"""One for the million pages that were never polled."""
+_NO_OUTCOME = -1
+_OUTCOMES: dict[int, Outcome | None] = {_NO_OUTCOME: None, **{int(one): one for one in Outcome}}
+_MOST_WHOLE = 10_000
+"""Pages that are kept as they are, the latest ones: to pack one and unpack it takes 6 µs."""
+_PLAIN = "http:"
+
+Kind = TypeVar("Kind", bound=np.generic)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A page, and what is remembered of it for the next poll: the one copy that a run holds.
+
+    `gone`: the latest poll that did not fail found it so. `outcome` is that of the latest poll that
+    was made; None: none was.
+    """
+
+    page: Page
+    memory: PageMemory
+    gone: bool = False
+    outcome: Outcome | None = None
+
+
+class WatchedPart(NamedTuple):
+    """Some pages by columns, in the order of their ids, as `WatchedPages` takes them.
+
+    Hashes and items are joined by spaces (`PageMemory.earlier_hashes`, `items`). `outcomes` and
+    `seen_at` are None where there is none. `noise` is by id; that of others says nothing.
+    """
+
+    ids: Sequence[int]
+    terms: Sequence[SharedTerms]
+    weights: Sequence[float]
+    seen_at: Sequence[float | None]
+    kinds: Sequence[str]
+    outcomes: Sequence[int | None]
+    gone: Sequence[bool]
+    urls: Sequence[str]
+    names: Sequence[str]
+    etags: Sequence[str | None]
+    last_modified: Sequence[str | None]
+    body_hashes: Sequence[str | None]
+    text_hashes: Sequence[str | None]
+    earlier_hashes: Sequence[str]
+    items: Sequence[str]
+    noise: Mapping[int, Noise]
+
+
+class WatchedPages(MutableMapping[int, Watched]):
+    """Pages by id, in its order: all but the latest ones used are packed.
+
+    A page takes some 80 bytes, and its texts, instead of a kilobyte. As ids are dense, what is kept
+    is by id.
+
+    >>> watched = WatchedPages()
+    >>> watched[3] = Watched(Page(3, "https://example.org/", "example.org"), PageMemory())
+    >>> len(watched), watched[3].page.url, watched.columns()[0].id
+    (1, 'https://example.org/', 3)
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._there = np.zeros(0, np.bool_)
+        self._weights = np.zeros(0)
+        self._seen_at = np.zeros(0)
+        self._changes_in_a_row = np.zeros(0, np.int32)
+        self._outcomes = np.zeros(0, np.int8)
+        self._gone = np.zeros(0, np.bool_)
+        self._plain = np.zeros(0, np.bool_)
+        # Of each page the numbers of what many have, and these, with their numbers.
+        self._terms = np.zeros(0, np.int32)
+        self._kinds = np.zeros(0, np.int32)
+        self._all_terms: dict[SharedTerms, int] = {}
+        self._all_kinds: dict[str, int] = {}
+        self._texts: list[bytes | None] = []
+        """What only the page has, packed; None: it is only whole."""
+        self._noise: dict[int, Noise] = {}
+        self._whole: dict[int, Watched] = {}
+        """The latest ones used, the one before all others first."""
+        self._by_number: tuple[list[SharedTerms], list[str]] = ([], [])
+        """The terms and kinds in the order of their numbers, as far as they were looked up."""
+
+    def extend(self, part: WatchedPart) -> None:
+        """Take in pages with larger ids than those so far."""
+        first, last = part.ids[0], part.ids[-1]
+        self._grow(last + 1)
+        texts = list(map(marshal.dumps, zip(*part[part._fields.index("urls") : -1], strict=True)))
+        places: Any = slice(first, last + 1)
+        if len(part.ids) == last + 1 - first:
+            self._texts[places] = texts
+        else:
+            places = np.array(part.ids)
+            for page_id, packed in zip(part.ids, texts, strict=True):
+                self._texts[page_id] = packed
+        terms, kinds = self._all_terms, self._all_kinds
+        self._terms[places] = [terms.setdefault(one, len(terms)) for one in part.terms]
+        self._kinds[places] = [kinds.setdefault(one, len(kinds)) for one in part.kinds]
+        self._there[places] = True
+        self._weights[places] = part.weights
+        self._seen_at[places] = np.array(part.seen_at, np.float64)  # None becomes NaN
+        self._outcomes[places] = [_NO_OUTCOME if one is None else one for one in part.outcomes]
+        self._gone[places] = part.gone
+        self._plain[places] = [url.startswith(_PLAIN) for url in part.urls]
+        for page_id, noise in part.noise.items():
+            self._noise[page_id] = noise
+            self._changes_in_a_row[page_id] = noise.changes_in_a_row
+        self._count += len(part.ids)
+
+    def columns(self) -> PageColumns:
+        """All pages as they are now."""
+        self._pack_all()
+        ids = np.flatnonzero(self._there)
+        texts = [self._texts[page_id] for page_id in ids.tolist()]
+        weights, seen_at = self._weights[ids], self._seen_at[ids]
+        in_a_row = self._changes_in_a_row[ids].astype(np.int64)
+        kinds = Coded(list(self._all_kinds), self._kinds[ids])
+        terms = Coded(list(self._all_terms), self._terms[ids])
+        pages = _PackedPages(ids, weights, seen_at, in_a_row, kinds, terms, texts)
+        return PageColumns(pages, ids, weights, seen_at, in_a_row, kinds, terms)
+
+    def urls(self) -> Iterator[tuple[int, str]]:
+        """The URLs of all pages, with their ids."""
+        self._pack_all()
+        for page_id in self:
+            texts = self._texts[page_id]
+            assert texts is not None, page_id
+            yield page_id, marshal.loads(texts)[0]
+
+    def count_by_scope(
+        self, *, plain: bool | None = None, polled: bool | None = None
+    ) -> Counter[str]:
+        """How many pages each politeness scope has.
+
+        With `plain` only those with a URL of http, or only the others; with `polled` only those of
+        which a poll was made, or only the others.
+        """
+        self._pack_all()
+        which = self._there.copy()
+        if plain is not None:
+            which &= self._plain == plain
+        if polled is not None:
+            which &= (self._outcomes != _NO_OUTCOME) == polled
+        counted: Counter[str] = Counter()
+        pages = np.bincount(self._terms[which], minlength=len(self._all_terms)).tolist()
+        for terms, count in zip(self._all_terms, pages, strict=True):
+            if count:
+                counted[terms.scope] += count
+        return counted
+
+    def count_without_copy(self) -> int:
+        """Of how many pages there is no copy."""
+        self._pack_all()
+        return int(np.isnan(self._seen_at[self._there]).sum())
+
+    def with_outcome(self, outcomes: Sequence[Outcome]) -> list[int]:
+        """The ids of the pages whose latest poll had one of these outcomes."""
+        self._pack_all()
+        found: list[int] = np.flatnonzero(self._there & np.isin(self._outcomes, outcomes)).tolist()
+        return found
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, page_id: object) -> bool:
+        return isinstance(page_id, int) and self._has(page_id)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(np.flatnonzero(self._there).tolist())
+
+    def __getitem__(self, page_id: int) -> Watched:
+        own = self._whole.get(page_id)
+        if own is None:
+            if not self._has(page_id):
+                raise KeyError(page_id)
+            own = self._unpacked(page_id)
+            self._keep(page_id, own)
+        return own
+
+    def __setitem__(self, page_id: int, own: Watched) -> None:
+        if not self._has(page_id):
+            self._grow(page_id + 1)
+            self._there[page_id] = True
+            self._count += 1
+        self._texts[page_id] = None
+        self._whole.pop(page_id, None)
+        self._keep(page_id, own)
+
+    def __delitem__(self, page_id: int) -> None:
+        if not self._has(page_id):
+            raise KeyError(page_id)
+        self._there[page_id] = False
+        self._count -= 1
+        self._whole.pop(page_id, None)
+        self._noise.pop(page_id, None)
+        self._texts[page_id] = None
+
+    def _has(self, page_id: int) -> bool:
+        return 0 <= page_id < len(self._there) and bool(self._there[page_id])
+
+    def _grow(self, room: int) -> None:
+        """Make room for ids below `room`, and for an eighth more."""
+        had = len(self._there)
+        if room <= had:
+            return
+        more = room + room // 8 - had
+        self._there = _longer(self._there, more)
+        self._weights = _longer(self._weights, more)
+        self._seen_at = _longer(self._seen_at, more)
+        self._changes_in_a_row = _longer(self._changes_in_a_row, more)
+        self._outcomes = _longer(self._outcomes, more)
+        self._gone = _longer(self._gone, more)
+        self._plain = _longer(self._plain, more)
+        self._terms = _longer(self._terms, more)
+        self._kinds = _longer(self._kinds, more)
+        self._texts += [None] * more
+
+    def _keep(self, page_id: int, own: Watched) -> None:
+        """Keep a page as it is, and pack the one that was used before all others."""
+        self._whole[page_id] = own
+        if len(self._whole) > _MOST_WHOLE:
+            oldest = next(iter(self._whole))
+            self._pack(oldest)
+            del self._whole[oldest]
+
+    def _pack_all(self) -> None:
+        for page_id in self._whole:
+            self._pack(page_id)
+
+    def _pack(self, page_id: int) -> None:
+        """Pack a page that is kept as it is, unless it is as it was when it was unpacked."""
+        if self._texts[page_id] is not None:
+            return
+        own = self._whole[page_id]
+        page, memory = own.page, own.memory
+        terms, kinds = self._all_terms, self._all_kinds
+        self._terms[page_id] = terms.setdefault(SharedTerms.of(page), len(terms))
+        self._kinds[page_id] = kinds.setdefault(page.kind, len(kinds))
+        self._weights[page_id] = page.weight
+        self._seen_at[page_id] = math.nan if page.seen_at is None else page.seen_at
+        self._changes_in_a_row[page_id] = page.changes_in_a_row
+        self._outcomes[page_id] = _NO_OUTCOME if own.outcome is None else own.outcome
+        self._gone[page_id] = own.gone
+        self._plain[page_id] = page.url.startswith(_PLAIN)
+        if memory.noise == _NOTHING.noise:
+            self._noise.pop(page_id, None)
+        else:
+            self._noise[page_id] = memory.noise
+        self._texts[page_id] = marshal.dumps(
+            (
+                page.url,
+                page.name,
+                memory.etag,
+                memory.last_modified,
+                memory.body_hash,
+                memory.text_hash,
+                " ".join(memory.earlier_hashes),
+                " ".join(memory.items),
+            )
+        )
+
+    def _unpacked(self, page_id: int) -> Watched:
+        texts = self._texts[page_id]
+        assert texts is not None, page_id
+        all_terms, all_kinds = self._by_number
+        if len(all_terms) < len(self._all_terms) or len(all_kinds) < len(self._all_kinds):
+            self._by_number = all_terms, all_kinds = list(self._all_terms), list(self._all_kinds)
+        page = _page(
+            page_id,
+            float(self._weights[page_id]),
+            float(self._seen_at[page_id]),
+            int(self._changes_in_a_row[page_id]),
+            all_kinds[self._kinds[page_id]],
+            all_terms[self._terms[page_id]],
+            texts,
+        )
+        noise = self._noise.get(page_id, _NOTHING.noise)
+        _, _, etag, last_modified, body_hash, text_hash, earlier, items = marshal.loads(texts)
+        memory = memory_of(etag, last_modified, body_hash, text_hash, earlier, items, noise)
+        outcome = _OUTCOMES[int(self._outcomes[page_id])]
+        return Watched(page, memory, bool(self._gone[page_id]), outcome)
+
+
+class _PackedPages(Sequence[Page]):
+    """Pages that are made when they are asked for."""
+
+    def __init__(
+        self,
+        ids: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        seen_at: NDArray[np.float64],
+        changes_in_a_row: NDArray[np.int64],
+        kinds: Coded[str],
+        terms: Coded[SharedTerms],
+        texts: Sequence[bytes | None],
+    ) -> None:
+        self._ids = ids
+        self._weights = weights
+        self._seen_at = seen_at
+        self._changes_in_a_row = changes_in_a_row
+        self._coded = kinds, terms
+        self._texts = texts
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """URL and name of each page."""
+        return (marshal.loads(texts)[:2] for texts in self._texts if texts is not None)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @overload
+    def __getitem__(self, place: int) -> Page: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Page]: ...
+    def __getitem__(self, place: int | slice) -> Page | Sequence[Page]:
+        if isinstance(place, slice):
+            return [self[at] for at in range(len(self))[place]]
+        kinds, terms = self._coded
+        texts = self._texts[place]
+        assert texts is not None, place
+        return _page(
+            self._ids.item(place),
+            self._weights.item(place),
+            self._seen_at.item(place),
+            self._changes_in_a_row.item(place),
+            kinds.distinct[kinds.numbers[place]],
+            terms.distinct[terms.numbers[place]],
+            texts,
+        )
+
+
+def _page(
+    page_id: int,
+    weight: float,
+    seen_at: float,
+    changes_in_a_row: int,
+    kind: str,
+    terms: SharedTerms,
+    texts: bytes,
+) -> Page:
+    """A page; `seen_at` is NaN if there is no copy."""
+    url, name, *_ = marshal.loads(texts)
+    return Page(
+        page_id,
+        url,
+        terms.scope,
+        weight,
+        terms.cost,
+        None if math.isnan(seen_at) else seen_at,
+        terms.site,
+        kind,
+        terms.longest_interval,
+        terms.shortest_interval,
+        changes_in_a_row,
+        terms.paused,
+        terms.tags,
+        terms.select,
+        terms.ignore,
+        name,
+        terms.render,
+    )
+
+
+def memory_of(
+    etag: str | None,
+    last_modified: str | None,
+    body_hash: str | None,
+    text_hash: str | None,
+    earlier_hashes: str,
+    items: str,
+    noise: Noise,
+) -> PageMemory:
+    """What is remembered of a page; hashes and items are joined by spaces.
+
+    >>> memory_of(None, None, "0f", "0e", "0a 0b", "", Noise()).earlier_hashes
+    ('0a', '0b')
+    """
+    says_nothing = noise == _NOTHING.noise
+    if says_nothing and not (
+        body_hash or etag or last_modified or text_hash or earlier_hashes or items
+    ):
+        return _NOTHING
+    return PageMemory(
+        etag,
+        last_modified,
+        body_hash,
+        text_hash,
+        tuple(earlier_hashes.split()) if earlier_hashes else (),
+        _NOTHING.noise if says_nothing else noise,
+        tuple(items.split()) if items else (),
+    )
+
+
+def urls_by_id(watched: Mapping[int, Watched]) -> Iterator[tuple[int, str]]:
+    """The URLs of pages, with their ids, one after the other."""
+    if isinstance(watched, WatchedPages):
+        return watched.urls()
+    return ((page_id, own.page.url) for page_id, own in watched.items())
+
+
+def _longer(array: NDArray[Kind], more: int) -> NDArray[Kind]:
+    """An array with so many more elements of zero."""
+    longer = np.zeros(len(array) + more, array.dtype)
+    longer[: len(array)] = array
+    return longer

@@ -1,0 +1,55 @@
+"""Pages that wait: the same, whether they came alone or among a thousand."""
+
+import heapq
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pollwise.page_columns import as_columns
+from pollwise.scheduler.waiting_pages import Places, WaitingLine, WaitingPages
+from pollwise.types import Page
+
+places = st.tuples(st.integers(-3, 3).map(float), st.integers(0, 99), st.integers(0, 9))
+
+
+@given(st.lists(st.lists(places, min_size=1, max_size=8) | places | st.none(), max_size=40))
+def test_a_line_is_a_heap(steps) -> None:
+    line, heap = WaitingLine(), []
+    for step in steps:
+        if isinstance(step, list):
+            ranks, turns, page_ids = zip(*sorted(step), strict=True)
+            # Between others, which are not of this line.
+            columns = np.array([9, *ranks, 9.0]), np.array([0, *turns, 0]), np.array([0, *page_ids])
+            line.put(Places(*columns), 1, 1 + len(step))
+            for place in step:
+                heapq.heappush(heap, place)
+        elif step is not None:
+            line.push(step)
+            heapq.heappush(heap, step)
+        elif heap:
+            assert line.pop() == heapq.heappop(heap)
+        assert line.first == (heap[0] if heap else None)
+
+
+@pytest.mark.parametrize("together", [10, 1000])
+def test_pages_are_there_until_they_are_taken_out(together: int) -> None:
+    waiting = WaitingPages()
+    pages = [Page(2 * n, f"https://example.org/{n}") for n in range(together)]
+    waiting.add(as_columns(pages))
+    waiting.add(as_columns([Page(1)]))
+    assert len(waiting) == together + 1
+    assert waiting[8] == pages[4]
+    waiting[8] = Page(8, weight=3.0)
+    assert waiting[8].weight == 3.0
+    assert 3 not in waiting
+    assert -2 not in waiting
+    assert waiting.pop(3) is None
+    assert [waiting.pop(8), waiting.pop(8)] == [Page(8, weight=3.0), None]
+    assert len(waiting) == together
+    with pytest.raises(KeyError):
+        waiting[8]
+    for page in pages:
+        assert waiting.pop(page.id) == (None if page.id == 8 else page)
+    assert len(waiting) == 1
