@@ -111,7 +111,9 @@ async def run(
                 wake_at = under_way.obey(scheduler.handle(event))
                 if isinstance(event, Added):  # of many, others follow: see `progress_of`
                     await asyncio.sleep(0)
-            is_spent = scheduler.budget_free_at > clock()
+            # By the time that the scheduler went by: to begin its polls may take as long as the
+            # budget needs for the next one.
+            is_spent = scheduler.budget_free_at > events[-1].now
             await record(told(turn, events))
             # The loop holds no content while it waits: it may be all that there is room for.
             turn = Progress((), ())
@@ -152,6 +154,7 @@ async def run(
         if under_way.error is not None:
             raise under_way.error
     finally:
-        for waiting in (stopping, *under_way.polls):
+        ending: list[asyncio.Future[Any]] = [stopping, *under_way.polls]
+        for waiting in ending:
             waiting.cancel()
-        await asyncio.gather(stopping, *under_way.polls, return_exceptions=True)
+        await asyncio.gather(*ending, return_exceptions=True)

@@ -14,11 +14,12 @@ from typing import Self
 
 import aiohttp
 import yarl
+from aiohttp.connector import Connection
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from pollwise.web.connections import Connector, exchanged
+from pollwise.web.connections import Connector, Heard, ask, give_up, heard
 
-__all__ = ["Answer", "answered"]
+__all__ = ["Answer", "Asked", "answered", "ask_at_once"]
 
 _PARTS = re.compile(
     r"(https?)://((\[[0-9a-f:]+\]|[a-z0-9._-]*[a-z0-9_-])(?::([0-9]+))?)(/[^?]*(?:\?.+)?)\??"
@@ -49,6 +50,62 @@ class Answer:
         self.release()
 
 
+class Asked:
+    """A request that was made over a connection that was kept."""
+
+    def __init__(self, kept: Connection) -> None:
+        self._kept = kept
+
+    async def answer(self) -> Answer:
+        """Its answer, or an error of aiohttp."""
+        message, body = await heard(self._kept)
+        return Answer(
+            message.code,
+            message.reason,
+            message.version,
+            message.headers,
+            message.raw_headers,
+            body,
+            self._kept.release,
+        )
+
+    def release(self) -> None:
+        """The answer was told: the connection is free for others."""
+        self._kept.release()
+
+    def give_up(self) -> None:
+        """Close the connection, whatever is under way there."""
+        give_up(self._kept)
+
+
+def ask_at_once(
+    session: aiohttp.ClientSession,
+    url: str,
+    headers: Mapping[str, str],
+    told: Heard | None = None,
+) -> Asked | None:
+    """Ask for a canonical URL without waiting for anything; None: no connection to it was kept.
+
+    The session has a `Connector`. `told`: see `ask`, also for errors.
+    """
+    parts = _PARTS.fullmatch(url)
+    if parts is None:
+        return None
+    scheme, authority, host, port, path = parts.groups()
+    assert isinstance(session.connector, Connector)
+    kept = session.connector.kept_to(
+        host.strip("[]"), int(port or _PORTS[scheme]), is_tls=scheme == "https"
+    )
+    if kept is None:
+        return None
+    sent = CIMultiDict({"Host": authority})
+    sent.update(session.headers)
+    sent.update(headers)
+    sent.setdefault("Accept", "*/*")
+    ask(kept, f"GET {path} HTTP/1.1", sent, told)
+    return Asked(kept)
+
+
 async def answered(
     session: aiohttp.ClientSession,
     method: str,
@@ -63,28 +120,10 @@ async def answered(
 
     The session has a `Connector`. A request is made once, whatever becomes of its connection.
     """
-    parts = _PARTS.fullmatch(url) if method == "GET" and proxy is None else None
-    if parts is not None:
-        scheme, authority, host, port, path = parts.groups()
-        assert isinstance(session.connector, Connector)
-        kept = await session.connector.kept_to(
-            host.strip("[]"), int(port or _PORTS[scheme]), is_tls=scheme == "https"
-        )
-        if kept is not None:
-            sent = CIMultiDict({"Host": authority})
-            sent.update(session.headers)
-            sent.update(headers)
-            sent.setdefault("Accept", "*/*")
-            message, body = await exchanged(kept, f"GET {path} HTTP/1.1", sent)
-            return Answer(
-                message.code,
-                message.reason,
-                message.version,
-                message.headers,
-                message.raw_headers,
-                body,
-                kept.release,
-            )
+    if method == "GET" and proxy is None:
+        asked = ask_at_once(session, url, headers)
+        if asked is not None:
+            return await asked.answer()
     response = await session.request(
         method,
         # yarl would spell it in its own way.

@@ -10,6 +10,7 @@ import errno
 import functools
 import re
 import socket
+from collections.abc import Callable
 from typing import Any, Self
 
 import aiohttp
@@ -24,7 +25,19 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from pollwise.web.addresses import require_public
 
-__all__ = ["Connector", "Room", "exchanged", "is_our_shortage", "once_only"]
+__all__ = [
+    "Connector",
+    "Heard",
+    "Room",
+    "ask",
+    "give_up",
+    "heard",
+    "is_our_shortage",
+    "once_only",
+]
+
+Heard = Callable[[RawResponseMessage | None], None]
+"""Takes the answer to a request if that is a plain 304; None: it is, or will be, something else."""
 
 _MAX_INTERIM = 10
 """Interim (1xx) answers before one answer. Each is handled without a pause for anybody else."""
@@ -96,7 +109,7 @@ class Room:
     @property
     def is_full(self) -> bool:
         """Whether no connection to another host is to be kept."""
-        return sum(connector.kept for connector in self.connectors) >= self._hosts
+        return sum([connector.kept for connector in self.connectors]) >= self._hosts
 
 
 class Connector(aiohttp.TCPConnector):
@@ -126,13 +139,18 @@ class Connector(aiohttp.TCPConnector):
         super()._release(key, protocol, should_close=should_close or self._room.is_full)
         protocol.is_idle = True
 
-    async def kept_to(self, host: str, port: int, *, is_tls: bool) -> Connection | None:
+    def kept_to(self, host: str, port: int, *, is_tls: bool) -> Connection | None:
         """A connection that was kept to this host, to be released after use; None: there is none.
 
         `host` is an address, without brackets, or a name in lower case and Punycode.
         """
-        key = ConnectionKey(host, port, is_tls, True, None, None, None)
-        return await self._get(key, [])
+        getting = self._get(ConnectionKey(host, port, is_tls, True, None, None, None), [])
+        try:
+            getting.send(None)  # it waits for nothing but traces, of which there are none
+        except StopIteration as ended:
+            found: Connection | None = ended.value
+            return found
+        raise RuntimeError("aiohttp waits for a connection that was kept")
 
     @property
     def kept(self) -> int:
@@ -140,30 +158,53 @@ class Connector(aiohttp.TCPConnector):
         return len(self._conns)
 
 
-async def exchanged(
-    kept: Connection, request: str, headers: CIMultiDict[str]
-) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
-    """The head of an answer, and its body as it arrives, by a connection that was kept.
+def ask(
+    kept: Connection, request: str, headers: CIMultiDict[str], told: Heard | None = None
+) -> None:
+    """Make a request by a connection that was kept; `request` is its first line.
 
-    `request` is the first line of the request. Release the connection when the body was read; it is
-    closed if there is an error, which is that of aiohttp.
+    `told` is called once, as soon as it is known what the answer is. If it takes the answer,
+    release the connection; else go on with `heard`. An error is that of aiohttp, and closes the
+    connection.
     """
-    protocol = kept.protocol
-    assert protocol is not None, "it was released"
     try:
-        if protocol.transport is None:
+        transport = _answers_of(kept).transport
+        if transport is None:
             raise aiohttp.ServerDisconnectedError
-        assert isinstance(protocol, _Answers), "it is of a Connector"
-        protocol.expect_plain()
-        protocol.transport.write(http_writer._serialize_headers(request, headers))
+        _answers_of(kept).expect_plain(told)
+        transport.write(http_writer._serialize_headers(request, headers))
+    except BaseException:
+        kept.close()
+        raise
+
+
+def give_up(kept: Connection) -> None:
+    """Close the connection: nobody is told of the answer any more."""
+    _answers_of(kept).expect_plain(None)
+    kept.close()
+
+
+async def heard(kept: Connection) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
+    """The head of the answer to what was asked, and its body as it arrives.
+
+    Release the connection when the body was read; it is closed if there is an error, which is that
+    of aiohttp.
+    """
+    try:
         while True:
-            message, body = await protocol.read()
+            message, body = await _answers_of(kept).read()
             is_interim = 100 <= message.code < 200 and message.code != 101
             if not is_interim:
                 return message, body
     except BaseException:
         kept.close()
         raise
+
+
+def _answers_of(kept: Connection) -> "_Answers":
+    protocol = kept.protocol
+    assert isinstance(protocol, _Answers), "it is of a Connector, and not released"
+    return protocol
 
 
 class _Socket(socket.socket):
@@ -210,6 +251,7 @@ class _Answers(ResponseHandler):
         super().__init__(loop)
         self._interim = 0
         self._is_plain_expected = False
+        self._told: Heard | None = None
         self.is_idle = False
         """Whether it is kept, and no request is under way."""
 
@@ -218,10 +260,24 @@ class _Answers(ResponseHandler):
         self.is_idle = self._is_plain_expected = False
         super().set_response_params(**params)
 
-    def expect_plain(self) -> None:
-        """A request is about to be made whose answer may be a plain 304."""
+    def expect_plain(self, told: Heard | None) -> None:
+        """A request is about to be made whose answer may be a plain 304, to be `told` if it is."""
         self.is_idle, self._is_plain_expected = False, True
         self._parser = None
+        self._told = told
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """See `asyncio.Protocol`."""
+        super().connection_lost(exc)
+        self._tell(None)
+
+    def _tell(self, message: RawResponseMessage | None) -> bool:
+        """Tell who is to be told, once; whether somebody was."""
+        told, self._told = self._told, None
+        if told is None:
+            return False
+        told(message)
+        return True
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
@@ -232,9 +288,12 @@ class _Answers(ResponseHandler):
             self._is_plain_expected = False
             if (message := _plain(data)) is not None:
                 self._payload = EMPTY_PAYLOAD
-                self.feed_data((message, EMPTY_PAYLOAD))
+                self._interim = 0
+                if not self._tell(message):
+                    self.feed_data((message, EMPTY_PAYLOAD))
                 return
             self.set_response_params(**_PARSING)
+            self._tell(None)
         super().data_received(data)
 
     def feed_data(self, data: Any, size: int = 0) -> None:

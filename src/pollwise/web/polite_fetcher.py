@@ -14,17 +14,28 @@ than the copy, then C would answer "not modified" for content never seen. For th
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from pollwise.errors import InputError, PostponedError
 from pollwise.types import PageMemory
 from pollwise.web.addresses import Addresses
-from pollwise.web.fetcher import Asking, Exchanges, FetchResult, MayFollow, Now, follow_none
+from pollwise.web.fetcher import (
+    Asking,
+    Begun,
+    Exchanges,
+    FetchResult,
+    HttpFetcher,
+    MayFollow,
+    Now,
+    Told,
+    follow_none,
+)
 from pollwise.web.traffic import Traffic
 from pollwise.web.urls import scope_of
 
-__all__ = ["APART", "Ask", "PoliteFetcher"]
+__all__ = ["APART", "Ask", "BegunFetch", "PoliteFetcher"]
 
 Ask = Callable[[], Awaitable[FetchResult]]
 """Makes one exchange."""
@@ -71,6 +82,31 @@ class _Turn:
     ended_at: float = -float("inf")
     blocked_until: float = -float("inf")
 
+    def take(self) -> None:
+        """Take the turn, which nobody has or waits for."""
+        taking = self.lock.acquire()
+        with suppress(StopIteration):  # so it ends at once
+            taking.send(None)
+        self.waiting += 1
+
+    def leave(self, now: float) -> None:
+        """End an exchange that had its turn."""
+        self.ended_at = now
+        self.lock.release()
+        self.waiting -= 1
+
+
+@dataclass(slots=True)
+class BegunFetch:
+    """A fetch that was begun: its first exchange, and the turn of the host, which it has until that
+    ends.
+    """
+
+    exchange: Begun
+    scope: str
+    turn: _Turn
+    is_over: bool = False
+
 
 class PoliteFetcher:
     """The `Fetcher`: follows up to 5 redirects, and makes all exchanges wait for their turn.
@@ -106,6 +142,7 @@ class PoliteFetcher:
         traffic: Traffic | None = None,
     ) -> None:
         self._exchanges = exchanges
+        self._at_once = exchanges if isinstance(exchanges, HttpFetcher) else None
         self._delay = delay
         self._host_delay = host_delay
         self._blocked_for = blocked_for
@@ -148,6 +185,18 @@ class PoliteFetcher:
     ) -> FetchResult:
         """A fetch whose first exchange has this patience."""
         result = await self._exchange(url, memory, patience)
+        return await self._followed(result, url, memory, may_follow, again=again)
+
+    async def _followed(
+        self,
+        result: FetchResult,
+        url: str,
+        memory: PageMemory,
+        may_follow: MayFollow | None,
+        *,
+        again: bool = False,
+    ) -> FetchResult:
+        """The result of a fetch whose first exchange had this one."""
         asked = set()
         for _ in range(_MAX_REDIRECTS):
             target = result.redirected_to
@@ -177,6 +226,53 @@ class PoliteFetcher:
             why = f"more than {_MAX_REDIRECTS} redirects"
             result = replace(result, error=why, redirected_to=None)
         return replace(result, url=url)
+
+    def begin(self, url: str, memory: PageMemory, told: Told) -> BegunFetch | None:
+        """Begin a fetch for which nothing is to be waited for but its answer; None: more is.
+
+        See `HttpFetcher.begin`. So it is if it is the turn of the host, and nobody waits for that.
+        """
+        if self._at_once is None or self._addresses is not None:
+            return None
+        scope = self._scope_of(url)
+        turn = self._turn(scope)
+        if turn.waiting or self._free_at(scope, turn) > self._clock():
+            return None
+
+        def heard(result: FetchResult | None) -> None:
+            if result is not None:
+                self._heed(scope, result)
+                turn.leave(self._clock())
+            told(result)
+
+        exchange = self._at_once.begin(url, memory, heard)
+        if exchange is None:
+            return None
+        turn.take()
+        self._traffic.note_wait(0.0)
+        self._traffic.requests += 1
+        return BegunFetch(exchange, scope, turn)
+
+    async def go_on(
+        self, begun: BegunFetch, memory: PageMemory, may_follow: MayFollow | None
+    ) -> FetchResult:
+        """The result of a fetch that was begun, in which redirects are followed: see `fetch`."""
+        assert self._at_once is not None, "it was begun here"
+        try:
+            result = await self._at_once.go_on(begun.exchange)
+            self._heed(begun.scope, result)
+        finally:
+            begun.is_over = True
+            begun.turn.leave(self._clock())
+        return await self._followed(result, begun.exchange.url, memory, may_follow)
+
+    def give_up(self, begun: BegunFetch) -> None:
+        """End a fetch that was begun, if nothing was told of it and it did not go on."""
+        if begun.is_over:
+            return
+        begun.is_over = True
+        begun.exchange.give_up()
+        begun.turn.leave(self._clock())
 
     async def in_turn(self, url: str, ask: Ask) -> FetchResult:
         """What `ask` gives, called when it is the turn of the host of `url`.
