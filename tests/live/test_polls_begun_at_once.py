@@ -136,7 +136,8 @@ async def test_one_that_is_cancelled_leaves_the_host_to_others(server, clock, fo
         assert poll.cancel()
         with pytest.raises(asyncio.CancelledError):
             await poll
-        assert poll.cancelled() and not poll.cancel()
+        assert poll.cancelled()
+        assert not poll.cancel()
         assert (await polled.poller.poll(polled.page("/"), KNOWN)).result.error is None
 
 

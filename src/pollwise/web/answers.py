@@ -10,21 +10,26 @@ of a plain 304 without its parser.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import aiohttp
 import yarl
+from aiohttp.client_reqrep import ConnectionKey
 from aiohttp.connector import Connection
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from pollwise.web.connections import Connector, Heard, ask, give_up, heard
+from pollwise.web.connections import Connector, Heard, ask, connections_to, give_up, heard
+from pollwise.web.urls import divided
 
 __all__ = ["Answer", "Asked", "answered", "ask_at_once"]
 
-_PARTS = re.compile(
-    r"(https?)://((\[[0-9a-f:]+\]|[a-z0-9._-]*[a-z0-9_-])(?::([0-9]+))?)(/[^?]*(?:\?.+)?)\??"
-)
-"""Of a canonical URL: scheme, host with port, host, port, what is asked for there."""
+_ORIGIN = re.compile(r"(https?)://((\[[0-9a-f:]+\]|[a-z0-9._-]*[a-z0-9_-])(?::([0-9]+))?)")
+"""Of a canonical URL: scheme, host with port, host, port."""
+_PATH = re.compile(r"(/[^?]*(?:\?.+)?)\??")
+"""What is asked for there."""
+_REMEMBERED = 4096
+"""Origins: those of pages that are polled are asked again and again."""
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -88,22 +93,32 @@ def ask_at_once(
 
     The session has a `Connector`. `told`: see `ask`, also for errors.
     """
-    parts = _PARTS.fullmatch(url)
-    if parts is None:
+    origin, _, asked_for = divided(url)
+    host, path = _host(origin), _PATH.fullmatch(asked_for)
+    if host is None or path is None:
         return None
-    scheme, authority, host, port, path = parts.groups()
+    authority, key = host
     assert isinstance(session.connector, Connector)
-    kept = session.connector.kept_to(
-        host.strip("[]"), int(port or _PORTS[scheme]), is_tls=scheme == "https"
-    )
+    kept = session.connector.kept_to(key)
     if kept is None:
         return None
     sent = CIMultiDict({"Host": authority})
     sent.update(session.headers)
     sent.update(headers)
     sent.setdefault("Accept", "*/*")
-    ask(kept, f"GET {path} HTTP/1.1", sent, told)
+    ask(kept, f"GET {path[1]} HTTP/1.1", sent, told)
     return Asked(kept)
+
+
+@lru_cache(_REMEMBERED)
+def _host(origin: str) -> tuple[str, ConnectionKey] | None:
+    """The host of an origin as requests name it, and its connections; None: it is not plain."""
+    parts = _ORIGIN.fullmatch(origin)
+    if parts is None:
+        return None
+    scheme, authority, host, port = parts.groups()
+    is_tls = scheme == "https"
+    return authority, connections_to(host.strip("[]"), int(port or _PORTS[scheme]), is_tls=is_tls)
 
 
 async def answered(

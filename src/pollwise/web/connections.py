@@ -30,6 +30,7 @@ __all__ = [
     "Heard",
     "Room",
     "ask",
+    "connections_to",
     "give_up",
     "heard",
     "is_our_shortage",
@@ -139,12 +140,11 @@ class Connector(aiohttp.TCPConnector):
         super()._release(key, protocol, should_close=should_close or self._room.is_full)
         protocol.is_idle = True
 
-    def kept_to(self, host: str, port: int, *, is_tls: bool) -> Connection | None:
-        """A connection that was kept to this host, to be released after use; None: there is none.
-
-        `host` is an address, without brackets, or a name in lower case and Punycode.
-        """
-        getting = self._get(ConnectionKey(host, port, is_tls, True, None, None, None), [])
+    def kept_to(self, key: ConnectionKey) -> Connection | None:
+        """One of these connections that was kept, to be released after use; None: there is none."""
+        if key not in self._conns:
+            return None
+        getting = self._get(key, [])
         try:
             getting.send(None)  # it waits for nothing but traces, of which there are none
         except StopIteration as ended:
@@ -156,6 +156,13 @@ class Connector(aiohttp.TCPConnector):
     def kept(self) -> int:
         """The hosts to which connections are kept open."""
         return len(self._conns)
+
+
+def connections_to(host: str, port: int, *, is_tls: bool) -> ConnectionKey:
+    """The connections to a host: its address, without brackets, or its name in lower case and
+    Punycode.
+    """
+    return ConnectionKey(host, port, is_tls, True, None, None, None)
 
 
 def ask(

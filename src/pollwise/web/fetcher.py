@@ -31,7 +31,7 @@ from pollwise.web.headers import (
 from pollwise.web.large_bodies import LARGE, LargeBodies, Release, release_nothing
 from pollwise.web.own_headers import OwnHeaders
 from pollwise.web.response_head import kept_head
-from pollwise.web.urls import joined, scope_of, spelled
+from pollwise.web.urls import divided, joined, scope_of, spelled
 
 __all__ = [
     "MAX_BYTES",
@@ -173,14 +173,12 @@ will be, something else."""
 class Begun:
     """An exchange that was begun over a connection that was kept.
 
-    It asks for `target`, in other words `url`, and is to end within `timeout` seconds; it was begun
-    at the time `begun_at` of the event loop, and ends at `ends_at`. `told` is called once, unless
-    it is given up before.
+    It is to end within `timeout` seconds; it was begun at the time `begun_at` of the event loop,
+    and ends at `ends_at`. `told` is called once, unless it is given up before.
     """
 
-    def __init__(self, url: str, target: str, timeout: float, told: Told) -> None:
+    def __init__(self, url: str, timeout: float, told: Told) -> None:
         self.url = url
-        self.target = target
         self.asked: Asked | None = None
         loop = asyncio.get_running_loop()
         self.begun_at = loop.time()
@@ -287,29 +285,29 @@ class HttpFetcher:
         )
 
     def begin(self, url: str, memory: PageMemory, told: Told) -> Begun | None:
-        """Begin a fetch for which nothing is to be waited for but its answer; None: more is.
+        """Begin a fetch of a canonical URL that needs nothing but its answer; None: it needs more.
 
-        So it is where a connection was kept, and a validator is known. Ask `go_on` for the result
-        if the one that is `told` is None.
+        A connection has to be kept, and a validator to be known. Ask `go_on` for the result if the
+        one that is `told` is None.
         """
         conditions = _conditions(memory)
         if self._sessions is None or self._proxy is not None or not conditions:
             return None
-        target, scope, _ = spelled(url)
+        _, scope, _ = divided(url)
         is_given = scope in self._given
-        headers = conditions | self._sent_along(target, is_given)
-        begun = Begun(url, target, self._timeout, told)
+        headers = conditions | self._sent_along(url, is_given)
+        begun = Begun(url, self._timeout, told)
 
         def heard(message: RawResponseMessage | None) -> None:
             if message is None or begun.asked is None:
                 begun.tell(None)
                 return
             begun.asked.release()
-            begun.tell(self._told(url, target, message.code, message.headers))
+            begun.tell(self._told(url, url, message.code, message.headers))
 
         try:
             session = self._session_to(is_any=self._allow_private or is_given)
-            begun.asked = ask_at_once(session, target, headers, heard)
+            begun.asked = ask_at_once(session, url, headers, heard)
         except (aiohttp.ClientError, ValueError):
             begun.asked = None
         if begun.asked is not None:
@@ -323,7 +321,7 @@ class HttpFetcher:
         async def received(limit: asyncio.Timeout, place: ExitStack) -> FetchResult:
             assert begun.asked is not None, "it was begun"
             with await begun.asked.answer() as answer:
-                return await self._received(answer, begun.url, begun.target, limit, place)
+                return await self._received(answer, begun.url, begun.url, limit, place)
 
         return await self._made(begun.url, received, ends_at=begun.ends_at)
 
@@ -440,18 +438,23 @@ class HttpFetcher:
         """The result of an answer with this status and these headers, without the body."""
         if status == 407 and self._proxy is not None and target.startswith("http:"):
             raise PostponedError(_NO_LOGIN)
+        etag, last_modified = told.get("ETag"), told.get("Last-Modified")
+        retry_after, date = told.get("Retry-After"), told.get("Date")
+        content_type, allowed = told.get("Content-Type"), told.get("Access-Control-Allow-Origin")
+        tags, links = told.getall("X-Robots-Tag", ()), told.getall("Link", ())
+        # Most answers lack most of these.
         result = FetchResult(
             url,
             target,
             status,
-            etag=validator(told.get("ETag")),
-            last_modified=validator(told.get("Last-Modified")),
-            content_type=readable(told.get("Content-Type")),
-            retry_after=parse_retry_after(told.get("Retry-After"), self._clock()),
-            date=parse_http_date(told.get("Date")),
-            robots_tag=readable("\n".join(told.getall("X-Robots-Tag", ())) or None),
-            hub_links=hub_links(told.getall("Link", ()), target),
-            allowed_origin=readable(told.get("Access-Control-Allow-Origin")),
+            etag=validator(etag) if etag else None,
+            last_modified=validator(last_modified) if last_modified else None,
+            content_type=readable(content_type) if content_type else content_type,
+            retry_after=parse_retry_after(retry_after, self._clock()) if retry_after else None,
+            date=parse_http_date(date) if date else None,
+            robots_tag=readable("\n".join(tags) or None) if tags else None,
+            hub_links=hub_links(links, target) if links else NO_HUB,
+            allowed_origin=readable(allowed) if allowed else allowed,
         )
         location = told.get("Location")
         if status in _REDIRECTS and location is not None:
@@ -462,7 +465,7 @@ class HttpFetcher:
         """The user's headers, and those for the proxy if it reads this request itself."""
         by_proxy = self._proxy is not None
         headers = {}
-        if is_given:
+        if is_given and self._own_headers.are_any:
             may_be_plain = scope_of(target) in self._given_plain
             headers = self._own_headers.of(
                 target, self._clock(), by_proxy=by_proxy, may_be_plain=may_be_plain

@@ -14,7 +14,6 @@ than the copy, then C would answer "not modified" for content never seen. For th
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -33,7 +32,7 @@ from pollwise.web.fetcher import (
     follow_none,
 )
 from pollwise.web.traffic import Traffic
-from pollwise.web.urls import scope_of
+from pollwise.web.urls import divided, scope_of
 
 __all__ = ["APART", "Ask", "BegunFetch", "PoliteFetcher"]
 
@@ -81,19 +80,30 @@ class _Turn:
     parts: int = 0
     ended_at: float = -float("inf")
     blocked_until: float = -float("inf")
+    is_begun: bool = False
+    """Whether an exchange is under way that was begun at once, without the lock."""
+    left: asyncio.Future[None] | None = None
+    """What is done when that has ended; None: nobody waits for it."""
 
-    def take(self) -> None:
-        """Take the turn, which nobody has or waits for."""
-        taking = self.lock.acquire()
-        with suppress(StopIteration):  # so it ends at once
-            taking.send(None)
+    def begin(self) -> None:
+        """Begin an exchange at once, as nobody has the turn or waits for it."""
+        self.is_begun = True
         self.waiting += 1
 
     def leave(self, now: float) -> None:
-        """End an exchange that had its turn."""
+        """End the exchange that was begun."""
         self.ended_at = now
-        self.lock.release()
+        self.is_begun = False
         self.waiting -= 1
+        if self.left is not None and not self.left.done():
+            self.left.set_result(None)
+
+    async def until_left(self) -> None:
+        """Wait for the end of the exchange that was begun; for who has the lock."""
+        while self.is_begun:
+            self.left = asyncio.get_running_loop().create_future()
+            await self.left
+        self.left = None
 
 
 @dataclass(slots=True)
@@ -228,13 +238,14 @@ class PoliteFetcher:
         return replace(result, url=url)
 
     def begin(self, url: str, memory: PageMemory, told: Told) -> BegunFetch | None:
-        """Begin a fetch for which nothing is to be waited for but its answer; None: more is.
+        """Begin a fetch of a canonical URL that needs nothing but its answer; None: it needs more.
 
-        See `HttpFetcher.begin`. So it is if it is the turn of the host, and nobody waits for that.
+        See `HttpFetcher.begin`. Besides, it has to be the turn of the host.
         """
         if self._at_once is None or self._addresses is not None:
             return None
-        scope = self._scope_of(url)
+        _, host, _ = divided(url)
+        scope = self._groups.get(host, host)
         turn = self._turn(scope)
         if turn.waiting or self._free_at(scope, turn) > self._clock():
             return None
@@ -248,7 +259,7 @@ class PoliteFetcher:
         exchange = self._at_once.begin(url, memory, heard)
         if exchange is None:
             return None
-        turn.take()
+        turn.begin()
         self._traffic.note_wait(0.0)
         self._traffic.requests += 1
         return BegunFetch(exchange, scope, turn)
@@ -347,6 +358,7 @@ class PoliteFetcher:
         turn.waiting += 1
         try:
             async with turn.lock:
+                await turn.until_left()
                 await self._wait(name, turn, until)
                 try:
                     return await self._taken(others, patience, until, ask)

@@ -56,7 +56,7 @@ from pollwise.web.seeing import (
     see,
     see_plainly,
 )
-from pollwise.web.urls import joined, origin_of, scope_of
+from pollwise.web.urls import divided, joined, origin_of, scope_of
 
 __all__ = ["LONGEST_POLL", "Notice", "PollReport", "Poller", "Recall", "WebPoller"]
 
@@ -190,7 +190,7 @@ class WebPoller:
         """
         if self._at_once is None or page.render:
             return None
-        origin = origin_of(page.url)
+        origin, _, _ = divided(page.url)
         rules = self.robots_txt.known(origin)
         if rules is None or not rules.allows(page.url):
             return None
@@ -344,12 +344,17 @@ class WebPoller:
         now = self._clock()
         notices = self._paced(page, rules, now) + self._blocked(page, result, now)
         report = self._judged(page, memory, result, seen, now)
+        answered_by = result.final_url if result.final_url != page.url else None
+        links, tag = _hub_links(result, seen), result.robots_tag
+        is_plain = result.status == 304 and seen is NOTHING  # there is no body to be released
+        if is_plain and not (notices or answered_by or tag) and links is None:
+            return report
         return replace(
             report,
             notices=notices,
-            robots_tag=result.robots_tag,
-            answered_by=result.final_url if result.final_url != page.url else None,
-            hub_links=_hub_links(result, seen),
+            robots_tag=tag,
+            answered_by=answered_by,
+            hub_links=links,
             left_out=seen.left_out,
             release=result.release,
         )

@@ -12,6 +12,7 @@ from pollwise.errors import InputError
 __all__ = [
     "Spelled",
     "canonical",
+    "divided",
     "joined",
     "located",
     "origin_of",
@@ -99,6 +100,17 @@ def origin_of(url: str) -> str:
     'https://example.org'
     """
     return spelled(url).origin
+
+
+def divided(url: str) -> tuple[str, str, str]:
+    """The origin of a canonical URL, its politeness scope, and what is asked for there.
+
+    >>> divided("https://example.org/news?page=2")
+    ('https://example.org', 'example.org', '/news?page=2')
+    """
+    begin = url.find("//") + 2
+    end = url.find("/", begin)
+    return url[:end], url[begin:end], url[end:]
 
 
 @lru_cache(_REMEMBERED)
