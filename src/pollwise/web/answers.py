@@ -15,12 +15,12 @@ from typing import Self
 
 import aiohttp
 import yarl
+from aiohttp import http_writer
 from aiohttp.client_reqrep import ConnectionKey
-from aiohttp.connector import Connection
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from pollwise.web.connections import Connector, Heard, ask, connections_to, give_up, heard
-from pollwise.web.urls import divided
+from pollwise.web.connections import Connector, Heard, Lent, connections_to
+from pollwise.web.urls import Divided, divided
 
 __all__ = ["Answer", "Asked", "answered", "ask_at_once"]
 
@@ -28,6 +28,8 @@ _ORIGIN = re.compile(r"(https?)://((\[[0-9a-f:]+\]|[a-z0-9._-]*[a-z0-9_-])(?::([
 """Of a canonical URL: scheme, host with port, host, port."""
 _PATH = re.compile(r"(/[^?]*(?:\?.+)?)\??")
 """What is asked for there."""
+_CONDITIONS = frozenset({"If-None-Match", "If-Modified-Since"})
+_FEW = 16
 _REMEMBERED = 4096
 """Origins: those of pages that are polled are asked again and again."""
 _PORTS = {"http": 80, "https": 443}
@@ -56,14 +58,19 @@ class Answer:
 
 
 class Asked:
-    """A request that was made over a connection that was kept."""
+    """A request that was made over a connection that was kept.
 
-    def __init__(self, kept: Connection) -> None:
-        self._kept = kept
+    Either `answer` gives its answer, or it was told, and the connection is free by `release`.
+    """
+
+    def __init__(self, lent: Lent) -> None:
+        self._lent = lent
+        self.release = lent.release
+        self.give_up = lent.give_up
 
     async def answer(self) -> Answer:
         """Its answer, or an error of aiohttp."""
-        message, body = await heard(self._kept)
+        message, body = await self._lent.heard()
         return Answer(
             message.code,
             message.reason,
@@ -71,43 +78,53 @@ class Asked:
             message.headers,
             message.raw_headers,
             body,
-            self._kept.release,
+            self._lent.release,
         )
-
-    def release(self) -> None:
-        """The answer was told: the connection is free for others."""
-        self._kept.release()
-
-    def give_up(self) -> None:
-        """Close the connection, whatever is under way there."""
-        give_up(self._kept)
 
 
 def ask_at_once(
     session: aiohttp.ClientSession,
-    url: str,
+    url: Divided,
     headers: Mapping[str, str],
     told: Heard | None = None,
 ) -> Asked | None:
-    """Ask for a canonical URL without waiting for anything; None: no connection to it was kept.
+    """Ask for a URL without waiting for anything; None: no connection to it was kept.
 
-    The session has a `Connector`. `told`: see `ask`, also for errors.
+    The session has a `Connector`. `told`: see `Lent.ask`, also for errors.
     """
-    origin, _, asked_for = divided(url)
-    host, path = _host(origin), _PATH.fullmatch(asked_for)
+    host, path = _host(url.origin), _PATH.fullmatch(url.path)
     if host is None or path is None:
         return None
     authority, key = host
+    request = _request(path[1], authority, session.headers, headers)
     assert isinstance(session.connector, Connector)
-    kept = session.connector.kept_to(key)
-    if kept is None:
+    lent = session.connector.lent(key)
+    if lent is None:
         return None
+    lent.ask(request, told)
+    return Asked(lent)
+
+
+def _request(
+    path: str, authority: str, common: CIMultiDict[str], headers: Mapping[str, str]
+) -> bytes:
+    """The bytes of a request with the headers of all requests, and those of this one."""
+    if headers.keys() <= _CONDITIONS and "".join(headers.values()).isprintable():
+        # As most are: they stand beside those of all, and replace none.
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        first = f"GET {path} HTTP/1.1\r\nHost: {authority}\r\n"
+        return f"{first}{_lines(tuple(common.items()))}{lines}Accept: */*\r\n\r\n".encode()
     sent = CIMultiDict({"Host": authority})
-    sent.update(session.headers)
+    sent.update(common)
     sent.update(headers)
     sent.setdefault("Accept", "*/*")
-    ask(kept, f"GET {path[1]} HTTP/1.1", sent, told)
-    return Asked(kept)
+    return http_writer._serialize_headers(f"GET {path} HTTP/1.1", sent)
+
+
+@lru_cache(_FEW)
+def _lines(headers: tuple[tuple[str, str], ...]) -> str:
+    """The headers of all requests as they are sent, which are without what ends lines."""
+    return "".join(f"{name}: {value}\r\n" for name, value in headers)
 
 
 @lru_cache(_REMEMBERED)
@@ -136,7 +153,7 @@ async def answered(
     The session has a `Connector`. A request is made once, whatever becomes of its connection.
     """
     if method == "GET" and proxy is None:
-        asked = ask_at_once(session, url, headers)
+        asked = ask_at_once(session, divided(url), headers)
         if asked is not None:
             return await asked.answer()
     response = await session.request(

@@ -11,13 +11,13 @@ import functools
 import re
 import socket
 from collections.abc import Callable
+from time import monotonic
 from typing import Any, Self
 
 import aiohttp
 from aiohttp import AddrInfoType, http_writer
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ConnectionKey
-from aiohttp.connector import Connection
 from aiohttp.http import HttpVersion11, RawResponseMessage
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.streams import EMPTY_PAYLOAD
@@ -28,11 +28,9 @@ from pollwise.web.addresses import require_public
 __all__ = [
     "Connector",
     "Heard",
+    "Lent",
     "Room",
-    "ask",
     "connections_to",
-    "give_up",
-    "heard",
     "is_our_shortage",
     "once_only",
 ]
@@ -110,7 +108,10 @@ class Room:
     @property
     def is_full(self) -> bool:
         """Whether no connection to another host is to be kept."""
-        return sum([connector.kept for connector in self.connectors]) >= self._hosts
+        left = self._hosts
+        for connector in self.connectors:
+            left -= connector.kept
+        return left <= 0
 
 
 class Connector(aiohttp.TCPConnector):
@@ -126,7 +127,7 @@ class Connector(aiohttp.TCPConnector):
             keepalive_timeout=_KEPT_FOR,
             socket_factory=_Socket.to_any if any_address else _Socket.to_public,
         )
-        _require(self, "_conns", "_factory", "_get")
+        _require(self, "_conns", "_factory", "_get", "_acquired", "_cleanup_handle", "_closed")
         _require(super(), "_release")
         _require(ResponseHandler, "feed_data", "set_response_params", "data_received")
         _require(ResponseHandler(asyncio.get_running_loop()), "_parser", "_payload")
@@ -140,22 +141,89 @@ class Connector(aiohttp.TCPConnector):
         super()._release(key, protocol, should_close=should_close or self._room.is_full)
         protocol.is_idle = True
 
-    def kept_to(self, key: ConnectionKey) -> Connection | None:
-        """One of these connections that was kept, to be released after use; None: there is none."""
-        if key not in self._conns:
-            return None
-        getting = self._get(key, [])
-        try:
-            getting.send(None)  # it waits for nothing but traces, of which there are none
-        except StopIteration as ended:
-            found: Connection | None = ended.value
-            return found
-        raise RuntimeError("aiohttp waits for a connection that was kept")
-
     @property
     def kept(self) -> int:
         """The hosts to which connections are kept open."""
         return len(self._conns)
+
+    def lent(self, key: ConnectionKey) -> "Lent | None":
+        """One of these connections, if one was kept that can be used again."""
+        kept = self._conns.get(key)
+        if not kept:
+            return None
+        protocol, kept_at = kept[0]
+        if not protocol.is_connected() or monotonic() - kept_at > _KEPT_FOR:
+            return None  # aiohttp drops it
+        kept.popleft()
+        if not kept:
+            del self._conns[key]
+        self._acquired.add(protocol)
+        assert isinstance(protocol, _Answers), "it was made here"
+        return Lent(self, key, protocol)
+
+    def take_back(self, key: ConnectionKey, protocol: "_Answers") -> None:
+        """Keep a connection that was lent, if that can be.
+
+        This is what aiohttp does with most, without looking whether somebody waits: nobody does.
+        """
+        no_usual = self._closed or self._cleanup_handle is None
+        if no_usual or protocol.should_close or self._room.is_full:
+            self._release(key, protocol)
+            return
+        self._acquired.discard(protocol)
+        self._conns[key].append((protocol, monotonic()))
+        protocol.is_idle = True
+
+
+class Lent:
+    """A connection that was kept, for one request and its answer."""
+
+    def __init__(self, connector: Connector, key: ConnectionKey, protocol: "_Answers") -> None:
+        self._connector = connector
+        self._key = key
+        self._protocol = protocol
+
+    def ask(self, request: bytes, told: Heard | None = None) -> None:
+        """Make a request.
+
+        `told` is called once, as soon as it is known what the answer is. If it takes the answer,
+        `release` the connection; else go on with `heard`. An error is that of aiohttp, and closes
+        the connection.
+        """
+        try:
+            transport = self._protocol.transport
+            if transport is None:
+                raise aiohttp.ServerDisconnectedError
+            self._protocol.expect_plain(told)
+            transport.write(request)
+        except BaseException:
+            self.give_up()
+            raise
+
+    async def heard(self) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
+        """The head of the answer, and its body as it arrives.
+
+        Release the connection when the body was read; it is closed if there is an error, which is
+        that of aiohttp.
+        """
+        try:
+            while True:
+                message, body = await self._protocol.read()
+                is_interim = 100 <= message.code < 200 and message.code != 101
+                if not is_interim:
+                    return message, body
+        except BaseException:
+            self.give_up()
+            raise
+
+    def release(self) -> None:
+        """Give the connection back."""
+        self._connector.take_back(self._key, self._protocol)
+
+    def give_up(self) -> None:
+        """Close the connection: nobody is told of the answer any more."""
+        self._protocol.expect_plain(None)
+        self._connector._release(self._key, self._protocol, should_close=True)
 
 
 def connections_to(host: str, port: int, *, is_tls: bool) -> ConnectionKey:
@@ -163,55 +231,6 @@ def connections_to(host: str, port: int, *, is_tls: bool) -> ConnectionKey:
     Punycode.
     """
     return ConnectionKey(host, port, is_tls, True, None, None, None)
-
-
-def ask(
-    kept: Connection, request: str, headers: CIMultiDict[str], told: Heard | None = None
-) -> None:
-    """Make a request by a connection that was kept; `request` is its first line.
-
-    `told` is called once, as soon as it is known what the answer is. If it takes the answer,
-    release the connection; else go on with `heard`. An error is that of aiohttp, and closes the
-    connection.
-    """
-    try:
-        transport = _answers_of(kept).transport
-        if transport is None:
-            raise aiohttp.ServerDisconnectedError
-        _answers_of(kept).expect_plain(told)
-        transport.write(http_writer._serialize_headers(request, headers))
-    except BaseException:
-        kept.close()
-        raise
-
-
-def give_up(kept: Connection) -> None:
-    """Close the connection: nobody is told of the answer any more."""
-    _answers_of(kept).expect_plain(None)
-    kept.close()
-
-
-async def heard(kept: Connection) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
-    """The head of the answer to what was asked, and its body as it arrives.
-
-    Release the connection when the body was read; it is closed if there is an error, which is that
-    of aiohttp.
-    """
-    try:
-        while True:
-            message, body = await _answers_of(kept).read()
-            is_interim = 100 <= message.code < 200 and message.code != 101
-            if not is_interim:
-                return message, body
-    except BaseException:
-        kept.close()
-        raise
-
-
-def _answers_of(kept: Connection) -> "_Answers":
-    protocol = kept.protocol
-    assert isinstance(protocol, _Answers), "it is of a Connector, and not released"
-    return protocol
 
 
 class _Socket(socket.socket):

@@ -21,6 +21,7 @@ from pollwise.web.addresses import RefusedAddressError, require_public_host
 from pollwise.web.answers import Answer, Asked, answered, ask_at_once
 from pollwise.web.connections import Connector, Room, is_our_shortage, once_only
 from pollwise.web.content_coding import BodyError, BodyReader, too_large
+from pollwise.web.deadlines import Deadlines
 from pollwise.web.headers import (
     hub_links,
     parse_http_date,
@@ -31,7 +32,7 @@ from pollwise.web.headers import (
 from pollwise.web.large_bodies import LARGE, LargeBodies, Release, release_nothing
 from pollwise.web.own_headers import OwnHeaders
 from pollwise.web.response_head import kept_head
-from pollwise.web.urls import divided, joined, scope_of, spelled
+from pollwise.web.urls import Divided, joined, scope_of, spelled
 
 __all__ = [
     "MAX_BYTES",
@@ -173,29 +174,34 @@ will be, something else."""
 class Begun:
     """An exchange that was begun over a connection that was kept.
 
-    It is to end within `timeout` seconds; it was begun at the time `begun_at` of the event loop,
-    and ends at `ends_at`. `told` is called once, unless it is given up before.
+    It was begun at the time `begun_at` of the event loop, and ends at `ends_at` at the latest.
+    `told` is called once, unless it is given up before.
     """
 
-    def __init__(self, url: str, timeout: float, told: Told) -> None:
+    __slots__ = ("_deadlines", "_told", "asked", "begun_at", "ends_at", "url")
+
+    def __init__(self, url: str, deadlines: Deadlines, told: Told) -> None:
         self.url = url
         self.asked: Asked | None = None
-        loop = asyncio.get_running_loop()
-        self.begun_at = loop.time()
-        self.ends_at = self.begun_at + timeout
+        self._deadlines = deadlines
         self._told: Told | None = told
-        self._timer = loop.call_later(timeout, self.tell, None)
+        self.ends_at = deadlines.add(self.hand_on)
+        self.begun_at = self.ends_at - deadlines.seconds
+
+    def hand_on(self) -> None:
+        """Tell that there is no result yet."""
+        self.tell(None)
 
     def tell(self, result: FetchResult | None) -> None:
         """Tell who is to be told."""
-        self._timer.cancel()
+        self._deadlines.take_out(self.hand_on)
         told, self._told = self._told, None
         if told is not None:
             told(result)
 
     def give_up(self) -> None:
         """End it: nobody is told any more."""
-        self._timer.cancel()
+        self._deadlines.take_out(self.hand_on)
         self._told = None
         if self.asked is not None:
             self.asked.give_up()
@@ -249,6 +255,7 @@ class HttpFetcher:
         self._proxy = proxy
         self._proxy_headers = {} if proxy is None else self._own_headers.of_proxy(proxy)
         self._large_bodies = LargeBodies(_MAX_LARGE, longest_wait=_LONGEST_WAIT)
+        self._deadlines = Deadlines(timeout)
         self._sessions: AsyncExitStack | None = None
 
     async def __aenter__(self) -> Self:
@@ -261,6 +268,7 @@ class HttpFetcher:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._deadlines.close()
         if self._sessions is not None:
             await self._sessions.aclose()
             self._sessions = None
@@ -284,19 +292,18 @@ class HttpFetcher:
             url, lambda limit, place: self._exchange(limit, place, url, memory, asking)
         )
 
-    def begin(self, url: str, memory: PageMemory, told: Told) -> Begun | None:
-        """Begin a fetch of a canonical URL that needs nothing but its answer; None: it needs more.
+    def begin(self, url: str, parts: Divided, memory: PageMemory, told: Told) -> Begun | None:
+        """Begin a fetch that needs nothing but its answer; None: it needs more.
 
-        A connection has to be kept, and a validator to be known. Ask `go_on` for the result if the
-        one that is `told` is None.
+        `url` is canonical, and has these `parts`. A connection has to be kept, and a validator to
+        be known. Ask `go_on` for the result if the one that is `told` is None.
         """
         conditions = _conditions(memory)
         if self._sessions is None or self._proxy is not None or not conditions:
             return None
-        _, scope, _ = divided(url)
-        is_given = scope in self._given
+        is_given = parts.scope in self._given
         headers = conditions | self._sent_along(url, is_given)
-        begun = Begun(url, self._timeout, told)
+        begun = Begun(url, self._deadlines, told)
 
         def heard(message: RawResponseMessage | None) -> None:
             if message is None or begun.asked is None:
@@ -307,7 +314,7 @@ class HttpFetcher:
 
         try:
             session = self._session_to(is_any=self._allow_private or is_given)
-            begun.asked = ask_at_once(session, url, headers, heard)
+            begun.asked = ask_at_once(session, parts, headers, heard)
         except (aiohttp.ClientError, ValueError):
             begun.asked = None
         if begun.asked is not None:

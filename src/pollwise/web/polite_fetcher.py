@@ -32,7 +32,7 @@ from pollwise.web.fetcher import (
     follow_none,
 )
 from pollwise.web.traffic import Traffic
-from pollwise.web.urls import divided, scope_of
+from pollwise.web.urls import Divided, scope_of
 
 __all__ = ["APART", "Ask", "BegunFetch", "PoliteFetcher"]
 
@@ -237,15 +237,14 @@ class PoliteFetcher:
             result = replace(result, error=why, redirected_to=None)
         return replace(result, url=url)
 
-    def begin(self, url: str, memory: PageMemory, told: Told) -> BegunFetch | None:
-        """Begin a fetch of a canonical URL that needs nothing but its answer; None: it needs more.
+    def begin(self, url: str, parts: Divided, memory: PageMemory, told: Told) -> BegunFetch | None:
+        """Begin a fetch that needs nothing but its answer; None: it needs more.
 
         See `HttpFetcher.begin`. Besides, it has to be the turn of the host.
         """
         if self._at_once is None or self._addresses is not None:
             return None
-        _, host, _ = divided(url)
-        scope = self._groups.get(host, host)
+        scope = self._groups.get(parts.scope, parts.scope)
         turn = self._turn(scope)
         if turn.waiting or self._free_at(scope, turn) > self._clock():
             return None
@@ -256,7 +255,7 @@ class PoliteFetcher:
                 turn.leave(self._clock())
             told(result)
 
-        exchange = self._at_once.begin(url, memory, heard)
+        exchange = self._at_once.begin(url, parts, memory, heard)
         if exchange is None:
             return None
         turn.begin()

@@ -190,8 +190,8 @@ class WebPoller:
         """
         if self._at_once is None or page.render:
             return None
-        origin, _, _ = divided(page.url)
-        rules = self.robots_txt.known(origin)
+        parts = divided(page.url)
+        rules = self.robots_txt.known(parts.origin)
         if rules is None or not rules.allows(page.url):
             return None
 
@@ -202,7 +202,7 @@ class WebPoller:
                 poll.set_result(self.answered(page, memory, rules, result))
 
         poll = _BegunPoll(self._at_once)
-        poll.fetch = self._at_once.begin(page.url, memory, tell)
+        poll.fetch = self._at_once.begin(page.url, parts, memory, tell)
         return None if poll.fetch is None else poll
 
     async def _polled(
@@ -408,11 +408,12 @@ class WebPoller:
         return _failed(page, memory, now, error, (until,) if blocked else ())
 
     def _paced(self, page: Page, rules: Rules, now: float) -> tuple[Notice, ...]:
+        origin = divided(page.url).origin
+        known = self._told.get(self._groups.get(page.scope, page.scope))
+        if known is not None and origin in known and known[origin][0] == rules.expires_at:
+            return ()  # as a rule
         origins = self._origins(page)
-        origin = origin_of(page.url)
-        told, told_delay = origins[origin]
-        if told == rules.expires_at:
-            return ()
+        _, told_delay = origins[origin]
         origins[origin] = rules.expires_at, rules.crawl_delay
         if rules.crawl_delay == told_delay == 0:
             return ()
@@ -422,10 +423,14 @@ class WebPoller:
     def _origins(self, page: Page) -> dict[str, tuple[float | None, float]]:
         """The row of `_told` for the scope of a page, with that of its origin."""
         scope = self._groups.get(page.scope, page.scope)
-        if scope not in self._told and len(self._told) >= self._kept:
-            self._forget_plain()
-        origins = self._told.setdefault(scope, {})
-        origins.setdefault(origin_of(page.url), (None, 0.0))
+        origin = divided(page.url).origin
+        origins = self._told.get(scope)
+        if origins is None:
+            if len(self._told) >= self._kept:
+                self._forget_plain()
+            origins = self._told[scope] = {}
+        if origin not in origins:
+            origins[origin_of(page.url)] = (None, 0.0)  # a URL that is none is refused here
         return origins
 
     def _forget_plain(self) -> None:

@@ -10,6 +10,7 @@ from ada_url import URL
 from pollwise.errors import InputError
 
 __all__ = [
+    "Divided",
     "Spelled",
     "canonical",
     "divided",
@@ -102,15 +103,23 @@ def origin_of(url: str) -> str:
     return spelled(url).origin
 
 
-def divided(url: str) -> tuple[str, str, str]:
-    """The origin of a canonical URL, its politeness scope, and what is asked for there.
+class Divided(NamedTuple):
+    """A canonical URL in parts: its origin, the politeness scope, and what is asked for there."""
+
+    origin: str
+    scope: str
+    path: str
+
+
+def divided(url: str) -> Divided:
+    """The parts of a URL that is canonical, without another look at that.
 
     >>> divided("https://example.org/news?page=2")
-    ('https://example.org', 'example.org', '/news?page=2')
+    Divided(origin='https://example.org', scope='example.org', path='/news?page=2')
     """
     begin = url.find("//") + 2
     end = url.find("/", begin)
-    return url[:end], url[begin:end], url[end:]
+    return Divided(url[:end], url[begin:end], url[end:])
 
 
 @lru_cache(_REMEMBERED)
