@@ -96,11 +96,15 @@ def ask_at_once(
     if host is None or path is None:
         return None
     authority, key = host
-    request = _request(path[1], authority, session.headers, headers)
     assert isinstance(session.connector, Connector)
     lent = session.connector.lent(key)
     if lent is None:
         return None
+    try:
+        request = _request(path[1], authority, session.headers, headers)
+    except ValueError:
+        lent.give_up()
+        raise
     lent.ask(request, told)
     return Asked(lent)
 
