@@ -151,14 +151,15 @@ async def test_one_that_is_cancelled_before_its_task_begins_does_so_too(server, 
         assert (await polled.poller.poll(polled.page("/"), KNOWN)).result.error is None
 
 
-async def test_what_a_task_raises_is_raised(server, clock, following, monkeypatch):
+@pytest.mark.parametrize("path", ["/", "/status/404"])
+async def test_what_goes_wrong_within_is_raised(server, clock, following, monkeypatch, path):
     def fail(*_):
         raise RuntimeError("a bug")
 
     async with Polled(server, clock, following) as polled:
         monkeypatch.setattr(polled.poller, "answered", fail)
         with pytest.raises(RuntimeError, match="a bug"):
-            await polled.begun("/status/404")
+            await polled.begun(path)
 
 
 async def test_rules_that_forbid_it_hold(server, clock, following):

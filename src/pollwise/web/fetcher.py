@@ -309,8 +309,9 @@ class HttpFetcher:
             if message is None or begun.asked is None:
                 begun.tell(None)
                 return
+            result = self._told(url, url, message.code, message.headers)
             begun.asked.release()
-            begun.tell(self._told(url, url, message.code, message.headers))
+            begun.tell(result)
 
         try:
             session = self._session_to(is_any=self._allow_private or is_given)

@@ -198,8 +198,11 @@ class WebPoller:
         def tell(result: FetchResult | None) -> None:
             if result is None:
                 poll.go_on(self._polled(page, memory, rules, poll.fetch))
-            else:
+                return
+            try:
                 poll.set_result(self.answered(page, memory, rules, result))
+            except Exception as error:  # for who waits, as of any other poll
+                poll.set_exception(error)
 
         poll = _BegunPoll(self._at_once)
         poll.fetch = self._at_once.begin(page.url, parts, memory, tell)
