@@ -415,8 +415,10 @@ class WebPoller:
         known = self._told.get(self._groups.get(page.scope, page.scope))
         if known is not None and origin in known and known[origin][0] == rules.expires_at:
             return ()  # as a rule
-        origins = self._origins(page)
-        _, told_delay = origins[origin]
+        origins, origin = self._origins(page), origin_of(page.url)
+        told, told_delay = origins[origin]
+        if told == rules.expires_at:
+            return ()
         origins[origin] = rules.expires_at, rules.crawl_delay
         if rules.crawl_delay == told_delay == 0:
             return ()
@@ -426,14 +428,14 @@ class WebPoller:
     def _origins(self, page: Page) -> dict[str, tuple[float | None, float]]:
         """The row of `_told` for the scope of a page, with that of its origin."""
         scope = self._groups.get(page.scope, page.scope)
-        origin = divided(page.url).origin
+        origin = origin_of(page.url)
         origins = self._told.get(scope)
         if origins is None:
             if len(self._told) >= self._kept:
                 self._forget_plain()
             origins = self._told[scope] = {}
         if origin not in origins:
-            origins[origin_of(page.url)] = (None, 0.0)  # a URL that is none is refused here
+            origins[origin] = (None, 0.0)
         return origins
 
     def _forget_plain(self) -> None:
