@@ -101,6 +101,7 @@ async def outcomes(
             clock=lambda: 0.0,
             given={origin.removeprefix("http://")},
             max_bytes=200,
+            timeout=5.0,  # some garbled bodies end with that, in both ways
             own_headers=own,
         ) as fetcher,
     ):

@@ -19,6 +19,7 @@ from pollwise.types import (
     PageMemory,
     Selection,
     Version,
+    seen_page,
 )
 
 VALUES = [
@@ -70,3 +71,10 @@ def test_what_is_not_said():
 
 def test_equal_values_are_one_key():
     assert len({Page(3), Page(3), Page(4)}) == 2
+
+
+def test_a_page_that_was_seen_differs_in_nothing_else():
+    told = {one.name: f"its {one.name}" for one in dataclasses.fields(Page)}
+    page = Page(**told)
+    seen = dataclasses.replace(page, seen_at=5.0, changes_in_a_row=3)
+    assert seen_page(page, 5.0, 3) == seen

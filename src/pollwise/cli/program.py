@@ -79,8 +79,9 @@ _NAMES: dict[Callable[..., object], str] = {
 _FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _LAST_STREAM = 2
 """The number of the standard error."""
-_ALLOCATIONS = 20_000
-"""So many more objects than before, and garbage is searched for: Python's own 700 are few."""
+_ALLOCATIONS = 100_000
+"""So many more objects than before, and garbage is searched for: Python's own 700 are few. Polls of
+a turn take tens of thousands, which are gone when it is committed."""
 for _command, _purpose in _COMMANDS.items():
     app.command(_NAMES.get(_command), short_help=_purpose)(_command)
 

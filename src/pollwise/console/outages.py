@@ -68,10 +68,13 @@ fail so are not told'
         return page_id in self._hidden
 
     def _answered(self, pages: int) -> str | None:
-        words, why = self._words(pages), self._why
+        told = None
+        if self._why is not None:
+            words = self._words(pages)
+            told = f'the network is back: {words} had failed with "{self._why}"'
         self._failed.clear()
         self._why = None
-        return why and f'the network is back: {words} had failed with "{why}"'
+        return told
 
     def _words(self, pages: int) -> str:
         return f"{len(self._failed):,} of {count(pages, 'page')}"

@@ -28,6 +28,8 @@ budget is spent, or most polls are still under way."""
 _SHARED = 4
 """A turn in which so many polls end counts twice: there are many of them, and half as many turns
 cost less than that each waits 50 ms longer."""
+_CROWDED = 16
+"""One in which so many end counts four times, for the same reason."""
 _MOST_OWED = 0.25
 """Seconds that turns with so many polls are put off for those before that could not wait; others
 owe nothing, as a host alone would hardly be polled."""
@@ -105,13 +107,16 @@ async def run(
             turn = progress_of(under_way.ended(), watched, clock())
             is_shared = len(turn.reports) >= _SHARED
             turns.next_at = min(turns.next_at, clock() + (_MOST_OWED if is_shared else 0.0))
-            turns.spend(2.0 if is_shared else 1.0, clock())
+            is_crowded = len(turn.reports) >= _CROWDED
+            turns.spend(4.0 if is_crowded else 2.0 if is_shared else 1.0, clock())
             for event in turn.events if events or turn.events else (Tick(clock()),):
                 events.append(event)
                 wake_at = under_way.obey(scheduler.handle(event))
                 if isinstance(event, Added):  # of many, others follow: see `progress_of`
                     await asyncio.sleep(0)
-            is_spent = scheduler.budget_free_at > clock()
+            # By the time that the scheduler went by: to begin its polls may take as long as the
+            # budget needs for the next one.
+            is_spent = scheduler.budget_free_at > events[-1].now
             await record(told(turn, events))
             # The loop holds no content while it waits: it may be all that there is room for.
             turn = Progress((), ())
@@ -152,6 +157,7 @@ async def run(
         if under_way.error is not None:
             raise under_way.error
     finally:
-        for waiting in (stopping, *under_way.polls):
+        ending: list[asyncio.Future[Any]] = [stopping, *under_way.polls]
+        for waiting in ending:
             waiting.cancel()
-        await asyncio.gather(stopping, *under_way.polls, return_exceptions=True)
+        await asyncio.gather(*ending, return_exceptions=True)

@@ -15,7 +15,7 @@ from pollwise.events import (
     Updated,
 )
 from pollwise.store.records import ChangeKind, Discoveries
-from pollwise.types import Observation, Outcome, Page, PageMemory, has_same_parts
+from pollwise.types import Observation, Outcome, Page, PageMemory, has_same_parts, seen_page
 from pollwise.watched_pages import Watched
 from pollwise.web.noise.by_hand import MaskChange
 from pollwise.web.poller import PollReport
@@ -177,6 +177,6 @@ def _remember(
             if page.seen_at is None:
                 first_copies.add(page.id)
             in_a_row = report.result.memory.noise.changes_in_a_row
-            page = replace(page, seen_at=observation.polled_at, changes_in_a_row=in_a_row)
+            page = seen_page(page, observation.polled_at, in_a_row)
         watched[page.id] = Watched(page, report.result.memory, gone, outcome)
     return frozenset(first_copies), frozenset(gone_or_back)

@@ -25,12 +25,12 @@ class UnderWay:
     def __init__(self, poller: Poller, watched: Mapping[int, Watched]) -> None:
         self._poller = poller
         self._watched = watched
-        self.polls: list[asyncio.Task[PollReport]] = []
+        self.polls: list[asyncio.Future[PollReport]] = []
         self.error: BaseException | None = None
         """What the first poll raised that did not report."""
-        self._asked: dict[asyncio.Task[PollReport], Page] = {}
+        self._asked: dict[asyncio.Future[PollReport], Page] = {}
         """The pages as they were when their polls began."""
-        self._looking: set[asyncio.Task[PollReport]] = set()
+        self._looking: set[asyncio.Future[PollReport]] = set()
         self._remasked: dict[int, list[MaskChange]] = {}
         """What was changed of the masks of pages while they were polled, by id."""
         self._ended = 0
@@ -74,7 +74,7 @@ class UnderWay:
         loop = asyncio.get_running_loop()
         self._ended, self._news, self._many = 0, loop.create_future(), loop.create_future()
 
-    def _note_end(self, poll: asyncio.Task[PollReport]) -> None:
+    def _note_end(self, poll: asyncio.Future[PollReport]) -> None:
         if poll not in self._asked:  # it was taken out already
             return
         self._ended += 1
@@ -106,7 +106,7 @@ class UnderWay:
         self.polls = [poll for poll in self.polls if not poll.cancelled()]
         return self.ended()
 
-    def _report(self, poll: asyncio.Task[PollReport]) -> PollReport | None:
+    def _report(self, poll: asyncio.Future[PollReport]) -> PollReport | None:
         """The report of a poll; as of a postponed one if other parts of the page count by now.
 
         None if it raised an error, which is kept if it is the first.

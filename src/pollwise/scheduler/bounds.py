@@ -353,6 +353,10 @@ class BoundedPages:
         """When to ask for overdue pages again, if there was none now."""
         return min(self._looks.first, self._demanded.first_free, self._by_default.first_free)
 
+    def awaits(self, scope: str) -> bool:
+        """Whether an overdue page waits for this scope to be free."""
+        return self._demanded.awaits(scope) or self._by_default.awaits(scope)
+
     def host_freed(self, scope: str, free_at: float) -> None:
         """A scope may be polled again from this time on, as it was polled or asks for less."""
         self._demanded.look_again(scope, free_at)
@@ -366,16 +370,17 @@ class BoundedPages:
         return (self._bounds.longest if own.longest is None else own.longest) < math.inf
 
     def _intervals(self, own: OwnBounds, rate: float | None = None) -> tuple[float, float]:
-        bounds, round_time = self._bounds, self._costs / (rate or self.rate)
+        bounds = self._bounds
         longest = bounds.longest if own.longest is None else own.longest
         shortest = bounds.shortest if own.shortest is None else own.shortest
         if own.longest is None:
             longest = max(longest, shortest)
         shortest = min(shortest, longest)
         if bounds.automatic:
+            round_time = self._costs / (rate or self.rate)
             if longest == math.inf:
                 longest = max(longest_by_default(round_time), shortest)
-            if own.shortest is None and self._always_changes(own) and not _is_looked_at(own):
+            if own.shortest is None and own.changes >= ALWAYS and not _is_looked_at(own):
                 shortest = max(shortest, min(round_time, longest))
         return shortest, longest
 

@@ -188,6 +188,9 @@ class Dispatch:
 
     def host_freed(self, scope: str, now: float) -> None:
         """A host may be free sooner than the pages expect that are ahead of the policy's choice."""
+        is_awaited = self._bounds.awaits(scope) or self._named.awaits(scope)
+        if not is_awaited and not self._first_copies.awaits(scope):
+            return  # as a rule
         free_at = self._hosts.free_at(scope, now)
         self._bounds.host_freed(scope, free_at)
         self._named.look_again(scope, free_at)

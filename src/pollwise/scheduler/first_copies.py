@@ -161,6 +161,10 @@ class FirstCopies:
             self._offer(scope)
         return None
 
+    def awaits(self, scope: str) -> bool:
+        """Whether a page waits here for this scope to be free."""
+        return scope in self._look_at
+
     def look_again(self, scope: str, free_at: float) -> None:
         """A scope that was busy is free from this time on."""
         if scope in self._look_at:

@@ -69,8 +69,8 @@ class Hosts:
         """From when on pages of a scope may be polled."""
         if not scope:
             return now
-        free = politeness.free_at(self._host(scope), now, self._crawl_delay)
-        return max(free, self.limited_until(scope))
+        free = politeness.free_at(self._hosts.get(scope, _NEW), now, self._crawl_delay)
+        return max(free, self.limited_until(scope)) if scope in self._limits else free
 
     def limited_until(self, scope: str) -> float:
         """Until when the limit of a scope allows no other poll; -inf: it has none."""

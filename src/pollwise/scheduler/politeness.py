@@ -128,7 +128,10 @@ def turned_away(host: Host, now: float, crawl_delay: float) -> tuple[Host, float
 
 def poll_begun(host: Host, now: float) -> Host:
     """The host with a poll under way."""
-    return host._replace(polling_since=now, waiting=0, among_looks=host.looks > 0)
+    # Not by `_replace`, which takes three times as long: each poll begins and ends.
+    pace, blocked_until, ended_at, duration, answers_in, _, _, looks, _ = host
+    among_looks = looks > 0
+    return Host(pace, blocked_until, ended_at, duration, answers_in, now, 0, looks, among_looks)
 
 
 def poll_ended(host: Host, now: float, *, again: bool = False) -> Host:
@@ -142,8 +145,8 @@ def poll_ended(host: Host, now: float, *, again: bool = False) -> Host:
     # The first poll reads robots.txt as well.
     if host.ended_at > -math.inf and not again and not host.among_looks:
         usual = usual + _LATEST * (took - usual) if usual > 0 else took
-    return host._replace(
-        polling_since=None, ended_at=now, duration=took, answers_in=usual, waiting=0
+    return Host(
+        host.pace, host.blocked_until, now, took, usual, None, 0, host.looks, host.among_looks
     )
 
 

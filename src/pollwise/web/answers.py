@@ -10,20 +10,28 @@ of a plain 304 without its parser.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import aiohttp
 import yarl
+from aiohttp import http_writer
+from aiohttp.client_reqrep import ConnectionKey
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from pollwise.web.connections import Connector, exchanged
+from pollwise.web.connections import Connector, Heard, Lent, connections_to
+from pollwise.web.urls import Divided, divided
 
-__all__ = ["Answer", "answered"]
+__all__ = ["Answer", "Asked", "answered", "ask_at_once"]
 
-_PARTS = re.compile(
-    r"(https?)://((\[[0-9a-f:]+\]|[a-z0-9._-]*[a-z0-9_-])(?::([0-9]+))?)(/[^?]*(?:\?.+)?)\??"
-)
-"""Of a canonical URL: scheme, host with port, host, port, what is asked for there."""
+_ORIGIN = re.compile(r"(https?)://((\[[0-9a-f:]+\]|[a-z0-9._-]*[a-z0-9_-])(?::([0-9]+))?)")
+"""Of a canonical URL: scheme, host with port, host, port."""
+_PATH = re.compile(r"(/[^?]*(?:\?.+)?)\??")
+"""What is asked for there."""
+_CONDITIONS = frozenset({"If-None-Match", "If-Modified-Since"})
+_FEW = 16
+_REMEMBERED = 4096
+"""Origins: those of pages that are polled are asked again and again."""
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -49,6 +57,91 @@ class Answer:
         self.release()
 
 
+class Asked:
+    """A request that was made over a connection that was kept.
+
+    Either `answer` gives its answer, or it was told, and the connection is free by `release`.
+    """
+
+    def __init__(self, lent: Lent) -> None:
+        self._lent = lent
+        self.release = lent.release
+        self.give_up = lent.give_up
+
+    async def answer(self) -> Answer:
+        """Its answer, or an error of aiohttp."""
+        message, body = await self._lent.heard()
+        return Answer(
+            message.code,
+            message.reason,
+            message.version,
+            message.headers,
+            message.raw_headers,
+            body,
+            self._lent.release,
+        )
+
+
+def ask_at_once(
+    session: aiohttp.ClientSession,
+    url: Divided,
+    headers: Mapping[str, str],
+    told: Heard | None = None,
+) -> Asked | None:
+    """Ask for a URL without waiting for anything; None: no connection to it was kept.
+
+    The session has a `Connector`. `told`: see `Lent.ask`, also for errors.
+    """
+    host, path = _host(url.origin), _PATH.fullmatch(url.path)
+    if host is None or path is None:
+        return None
+    authority, key = host
+    assert isinstance(session.connector, Connector)
+    lent = session.connector.lent(key)
+    if lent is None:
+        return None
+    try:
+        request = _request(path[1], authority, session.headers, headers)
+    except ValueError:
+        lent.give_up()
+        raise
+    lent.ask(request, told)
+    return Asked(lent)
+
+
+def _request(
+    path: str, authority: str, common: CIMultiDict[str], headers: Mapping[str, str]
+) -> bytes:
+    """The bytes of a request with the headers of all requests, and those of this one."""
+    if headers.keys() <= _CONDITIONS and "".join(headers.values()).isprintable():
+        # As most are: they stand beside those of all, and replace none.
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        first = f"GET {path} HTTP/1.1\r\nHost: {authority}\r\n"
+        return f"{first}{_lines(tuple(common.items()))}{lines}Accept: */*\r\n\r\n".encode()
+    sent = CIMultiDict({"Host": authority})
+    sent.update(common)
+    sent.update(headers)
+    sent.setdefault("Accept", "*/*")
+    return http_writer._serialize_headers(f"GET {path} HTTP/1.1", sent)
+
+
+@lru_cache(_FEW)
+def _lines(headers: tuple[tuple[str, str], ...]) -> str:
+    """The headers of all requests as they are sent, which are without what ends lines."""
+    return "".join(f"{name}: {value}\r\n" for name, value in headers)
+
+
+@lru_cache(_REMEMBERED)
+def _host(origin: str) -> tuple[str, ConnectionKey] | None:
+    """The host of an origin as requests name it, and its connections; None: it is not plain."""
+    parts = _ORIGIN.fullmatch(origin)
+    if parts is None:
+        return None
+    scheme, authority, host, port = parts.groups()
+    is_tls = scheme == "https"
+    return authority, connections_to(host.strip("[]"), int(port or _PORTS[scheme]), is_tls=is_tls)
+
+
 async def answered(
     session: aiohttp.ClientSession,
     method: str,
@@ -63,28 +156,10 @@ async def answered(
 
     The session has a `Connector`. A request is made once, whatever becomes of its connection.
     """
-    parts = _PARTS.fullmatch(url) if method == "GET" and proxy is None else None
-    if parts is not None:
-        scheme, authority, host, port, path = parts.groups()
-        assert isinstance(session.connector, Connector)
-        kept = await session.connector.kept_to(
-            host.strip("[]"), int(port or _PORTS[scheme]), is_tls=scheme == "https"
-        )
-        if kept is not None:
-            sent = CIMultiDict({"Host": authority})
-            sent.update(session.headers)
-            sent.update(headers)
-            sent.setdefault("Accept", "*/*")
-            message, body = await exchanged(kept, f"GET {path} HTTP/1.1", sent)
-            return Answer(
-                message.code,
-                message.reason,
-                message.version,
-                message.headers,
-                message.raw_headers,
-                body,
-                kept.release,
-            )
+    if method == "GET" and proxy is None:
+        asked = ask_at_once(session, divided(url), headers)
+        if asked is not None:
+            return await asked.answer()
     response = await session.request(
         method,
         # yarl would spell it in its own way.

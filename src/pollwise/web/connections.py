@@ -10,13 +10,14 @@ import errno
 import functools
 import re
 import socket
+from collections.abc import Callable
+from time import monotonic
 from typing import Any, Self
 
 import aiohttp
 from aiohttp import AddrInfoType, http_writer
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ConnectionKey
-from aiohttp.connector import Connection
 from aiohttp.http import HttpVersion11, RawResponseMessage
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.streams import EMPTY_PAYLOAD
@@ -24,7 +25,18 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from pollwise.web.addresses import require_public
 
-__all__ = ["Connector", "Room", "exchanged", "is_our_shortage", "once_only"]
+__all__ = [
+    "Connector",
+    "Heard",
+    "Lent",
+    "Room",
+    "connections_to",
+    "is_our_shortage",
+    "once_only",
+]
+
+Heard = Callable[[RawResponseMessage | None], None]
+"""Takes the answer to a request if that is a plain 304; None: it is, or will be, something else."""
 
 _MAX_INTERIM = 10
 """Interim (1xx) answers before one answer. Each is handled without a pause for anybody else."""
@@ -96,7 +108,10 @@ class Room:
     @property
     def is_full(self) -> bool:
         """Whether no connection to another host is to be kept."""
-        return sum(connector.kept for connector in self.connectors) >= self._hosts
+        left = self._hosts
+        for connector in self.connectors:
+            left -= connector.kept
+        return left <= 0
 
 
 class Connector(aiohttp.TCPConnector):
@@ -112,7 +127,7 @@ class Connector(aiohttp.TCPConnector):
             keepalive_timeout=_KEPT_FOR,
             socket_factory=_Socket.to_any if any_address else _Socket.to_public,
         )
-        _require(self, "_conns", "_factory", "_get")
+        _require(self, "_conns", "_factory", "_get", "_acquired", "_cleanup_handle", "_closed")
         _require(super(), "_release")
         _require(ResponseHandler, "feed_data", "set_response_params", "data_received")
         _require(ResponseHandler(asyncio.get_running_loop()), "_parser", "_payload")
@@ -126,44 +141,96 @@ class Connector(aiohttp.TCPConnector):
         super()._release(key, protocol, should_close=should_close or self._room.is_full)
         protocol.is_idle = True
 
-    async def kept_to(self, host: str, port: int, *, is_tls: bool) -> Connection | None:
-        """A connection that was kept to this host, to be released after use; None: there is none.
-
-        `host` is an address, without brackets, or a name in lower case and Punycode.
-        """
-        key = ConnectionKey(host, port, is_tls, True, None, None, None)
-        return await self._get(key, [])
-
     @property
     def kept(self) -> int:
         """The hosts to which connections are kept open."""
         return len(self._conns)
 
+    def lent(self, key: ConnectionKey) -> "Lent | None":
+        """One of these connections, if one was kept that can be used again."""
+        kept = self._conns.get(key)
+        if not kept:
+            return None
+        protocol, kept_at = kept[0]
+        if not protocol.is_connected() or monotonic() - kept_at > _KEPT_FOR:
+            return None  # aiohttp drops it
+        kept.popleft()
+        if not kept:
+            del self._conns[key]
+        self._acquired.add(protocol)
+        assert isinstance(protocol, _Answers), "it was made here"
+        return Lent(self, key, protocol)
 
-async def exchanged(
-    kept: Connection, request: str, headers: CIMultiDict[str]
-) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
-    """The head of an answer, and its body as it arrives, by a connection that was kept.
+    def take_back(self, key: ConnectionKey, protocol: "_Answers") -> None:
+        """Keep a connection that was lent, if that can be.
 
-    `request` is the first line of the request. Release the connection when the body was read; it is
-    closed if there is an error, which is that of aiohttp.
+        This is what aiohttp does with most, without looking whether somebody waits: nobody does.
+        """
+        no_usual = self._closed or self._cleanup_handle is None
+        if no_usual or protocol.should_close or self._room.is_full:
+            self._release(key, protocol)
+            return
+        self._acquired.discard(protocol)
+        self._conns[key].append((protocol, monotonic()))
+        protocol.is_idle = True
+
+
+class Lent:
+    """A connection that was kept, for one request and its answer."""
+
+    def __init__(self, connector: Connector, key: ConnectionKey, protocol: "_Answers") -> None:
+        self._connector = connector
+        self._key = key
+        self._protocol = protocol
+
+    def ask(self, request: bytes, told: Heard | None = None) -> None:
+        """Make a request.
+
+        `told` is called once, as soon as it is known what the answer is. If it takes the answer,
+        `release` the connection; else go on with `heard`. An error is that of aiohttp, and closes
+        the connection.
+        """
+        try:
+            transport = self._protocol.transport
+            if transport is None:
+                raise aiohttp.ServerDisconnectedError
+            self._protocol.expect_plain(told)
+            transport.write(request)
+        except BaseException:
+            self.give_up()
+            raise
+
+    async def heard(self) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
+        """The head of the answer, and its body as it arrives.
+
+        Release the connection when the body was read; it is closed if there is an error, which is
+        that of aiohttp.
+        """
+        try:
+            while True:
+                message, body = await self._protocol.read()
+                is_interim = 100 <= message.code < 200 and message.code != 101
+                if not is_interim:
+                    return message, body
+        except BaseException:
+            self.give_up()
+            raise
+
+    def release(self) -> None:
+        """Give the connection back."""
+        self._connector.take_back(self._key, self._protocol)
+
+    def give_up(self) -> None:
+        """Close the connection: nobody is told of the answer any more."""
+        self._protocol.expect_plain(None)
+        self._connector._release(self._key, self._protocol, should_close=True)
+
+
+def connections_to(host: str, port: int, *, is_tls: bool) -> ConnectionKey:
+    """The connections to a host: its address, without brackets, or its name in lower case and
+    Punycode.
     """
-    protocol = kept.protocol
-    assert protocol is not None, "it was released"
-    try:
-        if protocol.transport is None:
-            raise aiohttp.ServerDisconnectedError
-        assert isinstance(protocol, _Answers), "it is of a Connector"
-        protocol.expect_plain()
-        protocol.transport.write(http_writer._serialize_headers(request, headers))
-        while True:
-            message, body = await protocol.read()
-            is_interim = 100 <= message.code < 200 and message.code != 101
-            if not is_interim:
-                return message, body
-    except BaseException:
-        kept.close()
-        raise
+    return ConnectionKey(host, port, is_tls, True, None, None, None)
 
 
 class _Socket(socket.socket):
@@ -210,6 +277,7 @@ class _Answers(ResponseHandler):
         super().__init__(loop)
         self._interim = 0
         self._is_plain_expected = False
+        self._told: Heard | None = None
         self.is_idle = False
         """Whether it is kept, and no request is under way."""
 
@@ -218,10 +286,24 @@ class _Answers(ResponseHandler):
         self.is_idle = self._is_plain_expected = False
         super().set_response_params(**params)
 
-    def expect_plain(self) -> None:
-        """A request is about to be made whose answer may be a plain 304."""
+    def expect_plain(self, told: Heard | None) -> None:
+        """A request is about to be made whose answer may be a plain 304, to be `told` if it is."""
         self.is_idle, self._is_plain_expected = False, True
         self._parser = None
+        self._told = told
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """See `asyncio.Protocol`."""
+        super().connection_lost(exc)
+        self._tell(None)
+
+    def _tell(self, message: RawResponseMessage | None) -> bool:
+        """Tell who is to be told, once; whether somebody was."""
+        told, self._told = self._told, None
+        if told is None:
+            return False
+        told(message)
+        return True
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
@@ -232,9 +314,12 @@ class _Answers(ResponseHandler):
             self._is_plain_expected = False
             if (message := _plain(data)) is not None:
                 self._payload = EMPTY_PAYLOAD
-                self.feed_data((message, EMPTY_PAYLOAD))
+                self._interim = 0
+                if not self._tell(message):
+                    self.feed_data((message, EMPTY_PAYLOAD))
                 return
             self.set_response_params(**_PARSING)
+            self._tell(None)
         super().data_received(data)
 
     def feed_data(self, data: Any, size: int = 0) -> None:

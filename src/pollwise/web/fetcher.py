@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
 import aiohttp
+from aiohttp.http import RawResponseMessage
 from aiohttp.http_exceptions import HttpProcessingError
-from multidict import CIMultiDict
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from pollwise.errors import InputError, PostponedError
 from pollwise.sources.view import NO_HUB, HubLinks
@@ -17,9 +18,10 @@ from pollwise.texts import one_line
 from pollwise.types import PageMemory
 from pollwise.version import __version__
 from pollwise.web.addresses import RefusedAddressError, require_public_host
-from pollwise.web.answers import Answer, answered
+from pollwise.web.answers import Answer, Asked, answered, ask_at_once
 from pollwise.web.connections import Connector, Room, is_our_shortage, once_only
 from pollwise.web.content_coding import BodyError, BodyReader, too_large
+from pollwise.web.deadlines import Deadlines
 from pollwise.web.headers import (
     hub_links,
     parse_http_date,
@@ -30,18 +32,20 @@ from pollwise.web.headers import (
 from pollwise.web.large_bodies import LARGE, LargeBodies, Release, release_nothing
 from pollwise.web.own_headers import OwnHeaders
 from pollwise.web.response_head import kept_head
-from pollwise.web.urls import joined, scope_of, spelled
+from pollwise.web.urls import Divided, joined, scope_of, spelled
 
 __all__ = [
     "MAX_BYTES",
     "USER_AGENT",
     "Asking",
+    "Begun",
     "Exchanges",
     "FetchResult",
     "Fetcher",
     "HttpFetcher",
     "MayFollow",
     "Now",
+    "Told",
     "follow_none",
 ]
 
@@ -162,6 +166,47 @@ class Exchanges(Protocol):
         ...
 
 
+Told = Callable[[FetchResult | None], None]
+"""Takes the result of a fetch that was begun, if it is a plain "304 Not Modified"; None: it is, or
+will be, something else."""
+
+
+class Begun:
+    """An exchange that was begun over a connection that was kept.
+
+    It was begun at the time `begun_at` of the event loop, and ends at `ends_at` at the latest.
+    `told` is called once, unless it is given up before.
+    """
+
+    __slots__ = ("_deadlines", "_told", "asked", "begun_at", "ends_at", "url")
+
+    def __init__(self, url: str, deadlines: Deadlines, told: Told) -> None:
+        self.url = url
+        self.asked: Asked | None = None
+        self._deadlines = deadlines
+        self._told: Told | None = told
+        self.ends_at = deadlines.add(self.hand_on)
+        self.begun_at = self.ends_at - deadlines.seconds
+
+    def hand_on(self) -> None:
+        """Tell that there is no result yet."""
+        self.tell(None)
+
+    def tell(self, result: FetchResult | None) -> None:
+        """Tell who is to be told."""
+        self._deadlines.take_out(self.hand_on)
+        told, self._told = self._told, None
+        if told is not None:
+            told(result)
+
+    def give_up(self) -> None:
+        """End it: nobody is told any more."""
+        self._deadlines.take_out(self.hand_on)
+        self._told = None
+        if self.asked is not None:
+            self.asked.give_up()
+
+
 class HttpFetcher:
     """`Exchanges` over HTTP/1.1 by `aiohttp`; use it with `async with`.
 
@@ -210,6 +255,7 @@ class HttpFetcher:
         self._proxy = proxy
         self._proxy_headers = {} if proxy is None else self._own_headers.of_proxy(proxy)
         self._large_bodies = LargeBodies(_MAX_LARGE, longest_wait=_LONGEST_WAIT)
+        self._deadlines = Deadlines(timeout)
         self._sessions: AsyncExitStack | None = None
 
     async def __aenter__(self) -> Self:
@@ -222,6 +268,7 @@ class HttpFetcher:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._deadlines.close()
         if self._sessions is not None:
             await self._sessions.aclose()
             self._sessions = None
@@ -245,6 +292,47 @@ class HttpFetcher:
             url, lambda limit, place: self._exchange(limit, place, url, memory, asking)
         )
 
+    def begin(self, url: str, parts: Divided, memory: PageMemory, told: Told) -> Begun | None:
+        """Begin a fetch that needs nothing but its answer; None: it needs more.
+
+        `url` is canonical, and has these `parts`. A connection has to be kept, and a validator to
+        be known. Ask `go_on` for the result if the one that is `told` is None.
+        """
+        conditions = _conditions(memory)
+        if self._sessions is None or self._proxy is not None or not conditions:
+            return None
+        is_given = parts.scope in self._given
+        headers = conditions | self._sent_along(url, is_given)
+        begun = Begun(url, self._deadlines, told)
+
+        def heard(message: RawResponseMessage | None) -> None:
+            if message is None or begun.asked is None:
+                begun.tell(None)
+                return
+            result = self._told(url, url, message.code, message.headers)
+            begun.asked.release()
+            begun.tell(result)
+
+        try:
+            session = self._session_to(is_any=self._allow_private or is_given)
+            begun.asked = ask_at_once(session, parts, headers, heard)
+        except (aiohttp.ClientError, ValueError):
+            begun.asked = None
+        if begun.asked is not None:
+            return begun
+        begun.give_up()
+        return None
+
+    async def go_on(self, begun: Begun) -> FetchResult:
+        """The result of a fetch that was begun."""
+
+        async def received(limit: asyncio.Timeout, place: ExitStack) -> FetchResult:
+            assert begun.asked is not None, "it was begun"
+            with await begun.asked.answer() as answer:
+                return await self._received(answer, begun.url, begun.url, limit, place)
+
+        return await self._made(begun.url, received, ends_at=begun.ends_at)
+
     async def post(
         self, url: str, form: Mapping[str, str], *, may_be_private: bool = False
     ) -> FetchResult:
@@ -259,19 +347,25 @@ class HttpFetcher:
             is_any = self._allow_private or may_be_private
             headers = {} if target.startswith("https:") else self._proxy_headers
             with await self._asked("POST", target, is_any, headers, form) as answer:
-                return self._told(url, target, answer)
+                return self._told(url, target, answer.status, answer.headers)
 
         return await self._made(url, posted)
 
     async def _made(
-        self, url: str, make: Callable[[asyncio.Timeout, ExitStack], Awaitable[FetchResult]]
+        self,
+        url: str,
+        make: Callable[[asyncio.Timeout, ExitStack], Awaitable[FetchResult]],
+        *,
+        ends_at: float | None = None,
     ) -> FetchResult:
-        """What an exchange gives, in its time."""
+        """What an exchange gives, in its time, which begins now unless it is told when it ends."""
         if self._sessions is None:
             raise RuntimeError("this HttpFetcher is not open; use it within `async with`")
+        if ends_at is None:
+            ends_at = asyncio.get_running_loop().time() + self._timeout
         try:
             with ExitStack() as place:
-                async with asyncio.timeout(self._timeout) as limit:
+                async with asyncio.timeout_at(ends_at) as limit:
                     result = await make(limit, place)
                 return replace(result, release=place.pop_all().close) if result.body else result
         except aiohttp.ClientProxyConnectionError as raised:
@@ -301,20 +395,25 @@ class HttpFetcher:
     ) -> FetchResult:
         target, scope, _ = spelled(url)
         is_given = scope in self._given and (asking is None or scope == asking.scope)
-        known = {"If-None-Match": memory.etag, "If-Modified-Since": memory.last_modified}
-        conditions = {name: value for name, value in known.items() if value is not None}
+        conditions = _conditions(memory)
         sent = CIMultiDict({} if asking is None else asking.headers)
         sent.update(conditions | self._sent_along(target, is_given))
         is_any = self._allow_private or is_given
         with await self._asked("GET", target, is_any, sent) as answer:
-            result = self._told(url, target, answer)
-            if result.redirected_to is not None or result.error is not None:
-                return result
-            if result.status == 304 and not conditions:
+            if answer.status == 304 and not conditions:
                 raise BodyError("304 Not Modified to a request without a condition")
-            if not 200 <= answer.status < 300:
-                return result
-            reader = await self._read(answer, limit, place)
+            return await self._received(answer, url, target, limit, place)
+
+    async def _received(
+        self, answer: Answer, url: str, target: str, limit: asyncio.Timeout, place: ExitStack
+    ) -> FetchResult:
+        """The result of an answer, with its body."""
+        result = self._told(url, target, answer.status, answer.headers)
+        if result.redirected_to is not None or result.error is not None:
+            return result
+        if not 200 <= answer.status < 300:
+            return result
+        reader = await self._read(answer, limit, place)
         return replace(result, body=reader.body(), wire_bytes=reader.wire_bytes, head=_head(answer))
 
     async def _asked(
@@ -326,7 +425,7 @@ class HttpFetcher:
         form: Mapping[str, str] | None = None,
     ) -> Answer:
         """The answer to a request; `is_any`: of any address."""
-        session = self._any if is_any else self._public
+        session = self._session_to(is_any=is_any)
         if self._proxy is not None and session is self._public:
             await require_public_host(target)
         return await answered(
@@ -339,23 +438,31 @@ class HttpFetcher:
             proxy_headers=self._proxy_headers,
         )
 
-    def _told(self, url: str, target: str, answer: Answer) -> FetchResult:
-        """The result of an answer, without the body."""
-        told, status = answer.headers, answer.status
+    def _session_to(self, *, is_any: bool) -> aiohttp.ClientSession:
+        """What asks hosts of any address, or of public ones only."""
+        return self._any if is_any else self._public
+
+    def _told(self, url: str, target: str, status: int, told: CIMultiDictProxy[str]) -> FetchResult:
+        """The result of an answer with this status and these headers, without the body."""
         if status == 407 and self._proxy is not None and target.startswith("http:"):
             raise PostponedError(_NO_LOGIN)
+        etag, last_modified = told.get("ETag"), told.get("Last-Modified")
+        retry_after, date = told.get("Retry-After"), told.get("Date")
+        content_type, allowed = told.get("Content-Type"), told.get("Access-Control-Allow-Origin")
+        tags, links = told.getall("X-Robots-Tag", ()), told.getall("Link", ())
+        # Most answers lack most of these.
         result = FetchResult(
             url,
             target,
             status,
-            etag=validator(told.get("ETag")),
-            last_modified=validator(told.get("Last-Modified")),
-            content_type=readable(told.get("Content-Type")),
-            retry_after=parse_retry_after(told.get("Retry-After"), self._clock()),
-            date=parse_http_date(told.get("Date")),
-            robots_tag=readable("\n".join(told.getall("X-Robots-Tag", ())) or None),
-            hub_links=hub_links(told.getall("Link", ()), target),
-            allowed_origin=readable(told.get("Access-Control-Allow-Origin")),
+            etag=validator(etag) if etag else None,
+            last_modified=validator(last_modified) if last_modified else None,
+            content_type=readable(content_type) if content_type else content_type,
+            retry_after=parse_retry_after(retry_after, self._clock()) if retry_after else None,
+            date=parse_http_date(date) if date else None,
+            robots_tag=readable("\n".join(tags) or None) if tags else None,
+            hub_links=hub_links(links, target) if links else NO_HUB,
+            allowed_origin=readable(allowed) if allowed else allowed,
         )
         location = told.get("Location")
         if status in _REDIRECTS and location is not None:
@@ -366,7 +473,7 @@ class HttpFetcher:
         """The user's headers, and those for the proxy if it reads this request itself."""
         by_proxy = self._proxy is not None
         headers = {}
-        if is_given:
+        if is_given and self._own_headers.are_any:
             may_be_plain = scope_of(target) in self._given_plain
             headers = self._own_headers.of(
                 target, self._clock(), by_proxy=by_proxy, may_be_plain=may_be_plain
@@ -408,6 +515,12 @@ class HttpFetcher:
         if ends_at is not None:
             limit.reschedule(ends_at + loop.time() - begun_at)
         return release
+
+
+def _conditions(memory: PageMemory) -> dict[str, str]:
+    """The headers by which only what differs from the copy is sent."""
+    known = {"If-None-Match": memory.etag, "If-Modified-Since": memory.last_modified}
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _head(answer: Answer) -> bytes:

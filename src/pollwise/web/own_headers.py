@@ -55,6 +55,11 @@ class OwnHeaders:
         self._logins = {} if logins is None else logins
 
     @property
+    def are_any(self) -> bool:
+        """Whether there are any."""
+        return bool(self._lines or self._cookies or self._logins)
+
+    @property
     def hosts(self) -> frozenset[str]:
         """The hosts (with their ports) that lines name."""
         return frozenset(line.host for line in self._lines if line.host is not None)
@@ -67,7 +72,7 @@ class OwnHeaders:
         `by_proxy`: it is made by a proxy, so that nothing stays on this machine. `may_be_plain`:
         the user gave URLs of this host that begin with http.
         """
-        if not (self._lines or self._cookies or self._logins):
+        if not self.are_any:
             return {}
         parsed = URL(url)
         headers: CIMultiDict[str] = CIMultiDict()

@@ -20,11 +20,21 @@ from types import MappingProxyType
 from pollwise.errors import InputError, PostponedError
 from pollwise.types import PageMemory
 from pollwise.web.addresses import Addresses
-from pollwise.web.fetcher import Asking, Exchanges, FetchResult, MayFollow, Now, follow_none
+from pollwise.web.fetcher import (
+    Asking,
+    Begun,
+    Exchanges,
+    FetchResult,
+    HttpFetcher,
+    MayFollow,
+    Now,
+    Told,
+    follow_none,
+)
 from pollwise.web.traffic import Traffic
-from pollwise.web.urls import scope_of
+from pollwise.web.urls import Divided, scope_of
 
-__all__ = ["APART", "Ask", "PoliteFetcher"]
+__all__ = ["APART", "Ask", "BegunFetch", "PoliteFetcher"]
 
 Ask = Callable[[], Awaitable[FetchResult]]
 """Makes one exchange."""
@@ -70,6 +80,42 @@ class _Turn:
     parts: int = 0
     ended_at: float = -float("inf")
     blocked_until: float = -float("inf")
+    is_begun: bool = False
+    """Whether an exchange is under way that was begun at once, without the lock."""
+    left: asyncio.Future[None] | None = None
+    """What is done when that has ended; None: nobody waits for it."""
+
+    def begin(self) -> None:
+        """Begin an exchange at once, as nobody has the turn or waits for it."""
+        self.is_begun = True
+        self.waiting += 1
+
+    def leave(self, now: float) -> None:
+        """End the exchange that was begun."""
+        self.ended_at = now
+        self.is_begun = False
+        self.waiting -= 1
+        if self.left is not None and not self.left.done():
+            self.left.set_result(None)
+
+    async def until_left(self) -> None:
+        """Wait for the end of the exchange that was begun; for who has the lock."""
+        while self.is_begun:
+            self.left = asyncio.get_running_loop().create_future()
+            await self.left
+        self.left = None
+
+
+@dataclass(slots=True)
+class BegunFetch:
+    """A fetch that was begun: its first exchange, and the turn of the host, which it has until that
+    ends.
+    """
+
+    exchange: Begun
+    scope: str
+    turn: _Turn
+    is_over: bool = False
 
 
 class PoliteFetcher:
@@ -106,6 +152,7 @@ class PoliteFetcher:
         traffic: Traffic | None = None,
     ) -> None:
         self._exchanges = exchanges
+        self._at_once = exchanges if isinstance(exchanges, HttpFetcher) else None
         self._delay = delay
         self._host_delay = host_delay
         self._blocked_for = blocked_for
@@ -148,6 +195,18 @@ class PoliteFetcher:
     ) -> FetchResult:
         """A fetch whose first exchange has this patience."""
         result = await self._exchange(url, memory, patience)
+        return await self._followed(result, url, memory, may_follow, again=again)
+
+    async def _followed(
+        self,
+        result: FetchResult,
+        url: str,
+        memory: PageMemory,
+        may_follow: MayFollow | None,
+        *,
+        again: bool = False,
+    ) -> FetchResult:
+        """The result of a fetch whose first exchange had this one."""
         asked = set()
         for _ in range(_MAX_REDIRECTS):
             target = result.redirected_to
@@ -177,6 +236,53 @@ class PoliteFetcher:
             why = f"more than {_MAX_REDIRECTS} redirects"
             result = replace(result, error=why, redirected_to=None)
         return replace(result, url=url)
+
+    def begin(self, url: str, parts: Divided, memory: PageMemory, told: Told) -> BegunFetch | None:
+        """Begin a fetch that needs nothing but its answer; None: it needs more.
+
+        See `HttpFetcher.begin`. Besides, it has to be the turn of the host.
+        """
+        if self._at_once is None or self._addresses is not None:
+            return None
+        scope = self._groups.get(parts.scope, parts.scope)
+        turn = self._turn(scope)
+        if turn.waiting or self._free_at(scope, turn) > self._clock():
+            return None
+
+        def heard(result: FetchResult | None) -> None:
+            if result is not None:
+                self._heed(scope, result)
+                turn.leave(self._clock())
+            told(result)
+
+        exchange = self._at_once.begin(url, parts, memory, heard)
+        if exchange is None:
+            return None
+        turn.begin()
+        self._traffic.note_wait(0.0)
+        self._traffic.requests += 1
+        return BegunFetch(exchange, scope, turn)
+
+    async def go_on(
+        self, begun: BegunFetch, memory: PageMemory, may_follow: MayFollow | None
+    ) -> FetchResult:
+        """The result of a fetch that was begun, in which redirects are followed: see `fetch`."""
+        assert self._at_once is not None, "it was begun here"
+        try:
+            result = await self._at_once.go_on(begun.exchange)
+            self._heed(begun.scope, result)
+        finally:
+            begun.is_over = True
+            begun.turn.leave(self._clock())
+        return await self._followed(result, begun.exchange.url, memory, may_follow)
+
+    def give_up(self, begun: BegunFetch) -> None:
+        """End a fetch that was begun, if nothing was told of it and it did not go on."""
+        if begun.is_over:
+            return
+        begun.is_over = True
+        begun.exchange.give_up()
+        begun.turn.leave(self._clock())
 
     async def in_turn(self, url: str, ask: Ask) -> FetchResult:
         """What `ask` gives, called when it is the turn of the host of `url`.
@@ -251,6 +357,7 @@ class PoliteFetcher:
         turn.waiting += 1
         try:
             async with turn.lock:
+                await turn.until_left()
                 await self._wait(name, turn, until)
                 try:
                     return await self._taken(others, patience, until, ask)

@@ -25,11 +25,11 @@ a page that is to be rendered      the same   of what the browser shows; it cost
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Container, Mapping
+from collections.abc import Awaitable, Callable, Container, Coroutine, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pollwise.errors import InputError, PostponedError
 from pollwise.events import HostBlocked, HostFreed, HostPaced
@@ -44,7 +44,7 @@ from pollwise.web.headers import parse_http_date
 from pollwise.web.hubs import Hubs
 from pollwise.web.large_bodies import LARGE, Release, release_nothing
 from pollwise.web.noise.looks import Copy, found_nothing, is_due
-from pollwise.web.polite_fetcher import APART
+from pollwise.web.polite_fetcher import APART, BegunFetch, PoliteFetcher
 from pollwise.web.robots_rules import Rules
 from pollwise.web.robots_txt import RobotsTxt
 from pollwise.web.seeing import (
@@ -57,7 +57,7 @@ from pollwise.web.seeing import (
     see_plainly,
 )
 from pollwise.web.stops import OVERLOADED, of_robots, of_status
-from pollwise.web.urls import joined, origin_of, scope_of
+from pollwise.web.urls import divided, joined, origin_of, scope_of
 
 __all__ = ["LONGEST_POLL", "Notice", "PollReport", "Poller", "Recall", "WebPoller"]
 
@@ -109,7 +109,7 @@ class PollReport:
 class Poller(Protocol):
     """Carries out a poll."""
 
-    async def poll(self, page: Page, memory: PageMemory) -> PollReport:
+    def poll(self, page: Page, memory: PageMemory) -> Awaitable[PollReport]:
         """Poll a page whose latest report gave `memory` (empty: there is no copy yet).
 
         What goes wrong on the web is a FAILED observation, never an exception; `InputError` if
@@ -156,6 +156,7 @@ class WebPoller:
         hubs: Hubs | None = None,
     ) -> None:
         self.fetcher = fetcher
+        self._at_once = fetcher if isinstance(fetcher, PoliteFetcher) else None
         self.hubs = hubs
         self._rendering = fetcher if rendering is None else rendering
         self.robots_txt = robots_txt
@@ -177,18 +178,60 @@ class WebPoller:
         """What fetches pages that are to be rendered, or those that are not."""
         return self._rendering if render else self.fetcher
 
-    async def poll(self, page: Page, memory: PageMemory) -> PollReport:
+    def poll(self, page: Page, memory: PageMemory) -> Awaitable[PollReport]:
         """See `Poller.poll`."""
+        begun = self._begun(page, memory)
+        return self._polled(page, memory) if begun is None else begun
+
+    def _begun(self, page: Page, memory: PageMemory) -> "_BegunPoll | None":
+        """The poll, begun without a task of its own; None: it needs one.
+
+        As a rule a page is polled again and again, and answered "304 Not Modified". Then nothing is
+        to be waited for but that.
+        """
+        if self._at_once is None or page.render:
+            return None
+        parts = divided(page.url)
+        rules = self.robots_txt.known(parts.origin)
+        if rules is None or not rules.allows(page.url):
+            return None
+
+        def tell(result: FetchResult | None) -> None:
+            if result is None:
+                poll.go_on(self._polled(page, memory, rules, poll.fetch))
+                return
+            try:
+                poll.set_result(self.answered(page, memory, rules, result))
+            except Exception as error:  # for who waits, as of any other poll
+                poll.set_exception(error)
+
+        poll = _BegunPoll(self._at_once)
+        poll.fetch = self._at_once.begin(page.url, parts, memory, tell)
+        return None if poll.fetch is None else poll
+
+    async def _polled(
+        self,
+        page: Page,
+        memory: PageMemory,
+        rules: Rules | None = None,
+        begun: BegunFetch | None = None,
+    ) -> PollReport:
+        """The report of a poll; if its fetch was `begun`, under the rules of its origin."""
         self._origins(page)
-        rules: Rules | None = None
-        ends_at = asyncio.get_running_loop().time() + LONGEST_POLL
+        begun_at = asyncio.get_running_loop().time()
+        if begun is not None:
+            begun_at = begun.exchange.begun_at
+        ends_at = begun_at + LONGEST_POLL
         try:
             async with asyncio.timeout_at(ends_at):
-                rules = await self.robots_txt.rules(page.url)
-                if not await self.robots_txt.decide(rules, page.url):
-                    return self._refused(page, memory, rules)
-                fetcher = self.fetcher_for(render=page.render)
-                result = await fetcher.fetch(page.url, memory, may_follow=self._may_follow)
+                if rules is not None and begun is not None and self._at_once is not None:
+                    result = await self._at_once.go_on(begun, memory, self._may_follow)
+                else:
+                    rules = await self.robots_txt.rules(page.url)
+                    if not await self.robots_txt.decide(rules, page.url):
+                        return self._refused(page, memory, rules)
+                    fetcher = self.fetcher_for(render=page.render)
+                    result = await fetcher.fetch(page.url, memory, may_follow=self._may_follow)
         except PostponedError as error:
             return self.postponed(page, memory, rules, str(error))
         except TimeoutError:
@@ -305,12 +348,17 @@ class WebPoller:
         now = self._clock()
         notices = self._paced(page, rules, now) + self._blocked(page, result, now)
         report = self._judged(page, memory, result, seen, now)
+        answered_by = result.final_url if result.final_url != page.url else None
+        links, tag = _hub_links(result, seen), result.robots_tag
+        is_plain = result.status == 304 and seen is NOTHING  # there is no body to be released
+        if is_plain and not (notices or answered_by or tag) and links is None:
+            return report
         return replace(
             report,
             notices=notices,
-            robots_tag=result.robots_tag,
-            answered_by=result.final_url if result.final_url != page.url else None,
-            hub_links=_hub_links(result, seen),
+            robots_tag=tag,
+            answered_by=answered_by,
+            hub_links=links,
             left_out=seen.left_out,
             release=result.release,
         )
@@ -364,8 +412,11 @@ class WebPoller:
         return _failed(page, memory, now, error, (until,) if blocked else ())
 
     def _paced(self, page: Page, rules: Rules, now: float) -> tuple[Notice, ...]:
-        origins = self._origins(page)
-        origin = origin_of(page.url)
+        origin = divided(page.url).origin
+        known = self._told.get(self._groups.get(page.scope, page.scope))
+        if known is not None and origin in known and known[origin][0] == rules.expires_at:
+            return ()  # as a rule
+        origins, origin = self._origins(page), origin_of(page.url)
         told, told_delay = origins[origin]
         if told == rules.expires_at:
             return ()
@@ -378,10 +429,14 @@ class WebPoller:
     def _origins(self, page: Page) -> dict[str, tuple[float | None, float]]:
         """The row of `_told` for the scope of a page, with that of its origin."""
         scope = self._groups.get(page.scope, page.scope)
-        if scope not in self._told and len(self._told) >= self._kept:
-            self._forget_plain()
-        origins = self._told.setdefault(scope, {})
-        origins.setdefault(origin_of(page.url), (None, 0.0))
+        origin = origin_of(page.url)
+        origins = self._told.get(scope)
+        if origins is None:
+            if len(self._told) >= self._kept:
+                self._forget_plain()
+            origins = self._told[scope] = {}
+        if origin not in origins:
+            origins[origin] = (None, 0.0)
         return origins
 
     def _forget_plain(self) -> None:
@@ -423,6 +478,44 @@ class WebPoller:
         if result.status in (200, 203):
             return _compared(page, memory, result, seen, now)
         return _failed(page, memory, now, of_status(result.status))
+
+
+class _BegunPoll(asyncio.Future[PollReport]):
+    """A poll whose fetch was begun at once: it ends with that, or goes on as a task.
+
+    Cancelling it ends both.
+    """
+
+    def __init__(self, fetcher: PoliteFetcher) -> None:
+        super().__init__(loop=asyncio.get_running_loop())
+        self.fetch: BegunFetch | None = None
+        self._fetcher = fetcher
+        self._task: asyncio.Task[PollReport] | None = None
+
+    def go_on(self, rest: Coroutine[Any, Any, PollReport]) -> None:
+        """Let a task make the report."""
+        self._task = asyncio.ensure_future(rest)
+        self._task.add_done_callback(self._take_over)
+
+    def cancel(self, msg: Any = None) -> bool:
+        """See `asyncio.Future`: what has its report already may still tell it."""
+        if self._task is not None:
+            return self._task.cancel(msg)
+        self._end_fetch()
+        return super().cancel(msg)
+
+    def _take_over(self, task: asyncio.Task[PollReport]) -> None:
+        if task.cancelled():
+            self._end_fetch()
+            super().cancel()
+        elif (error := task.exception()) is not None:
+            self.set_exception(error)
+        else:
+            self.set_result(task.result())
+
+    def _end_fetch(self) -> None:
+        if self.fetch is not None and not self.done():
+            self._fetcher.give_up(self.fetch)
 
 
 def _hub_links(result: FetchResult, seen: Seen) -> HubLinks | None:

@@ -105,6 +105,14 @@ class RobotsTxt:
                 return rules
             return origin.rules
 
+    def known(self, origin: str) -> Rules | None:
+        """The rules of an origin that hold now, which take no time to apply; None: others do."""
+        known = self._origins.get(origin)
+        rules = None if known is None else known.rules
+        if rules is None or rules.size > _SMALL or rules.expires_at <= self._clock():
+            return None
+        return rules
+
     async def _asked(self, name: str, origin: _Origin) -> Rules:
         if origin.postponed is not None and self._clock() < origin.postponed[0]:
             raise PostponedError(origin.postponed[1])
@@ -136,7 +144,8 @@ class RobotsTxt:
 
     def crawl_delay(self, scope: str) -> float:
         """The longest crawl delay in seconds that an origin of a politeness scope asks for."""
-        return max(self._delays.get(scope, {}).values(), default=0.0)
+        delays = self._delays.get(scope)
+        return max(delays.values()) if delays else 0.0
 
     def _hold(self, origin: _Origin, rules: Rules | None) -> None:
         for one, sign in ((origin.rules, -1), (rules, +1)):

@@ -10,8 +10,10 @@ from ada_url import URL
 from pollwise.errors import InputError
 
 __all__ = [
+    "Divided",
     "Spelled",
     "canonical",
+    "divided",
     "joined",
     "located",
     "origin_of",
@@ -99,6 +101,25 @@ def origin_of(url: str) -> str:
     'https://example.org'
     """
     return spelled(url).origin
+
+
+class Divided(NamedTuple):
+    """A canonical URL in parts: its origin, the politeness scope, and what is asked for there."""
+
+    origin: str
+    scope: str
+    path: str
+
+
+def divided(url: str) -> Divided:
+    """The parts of a URL that is canonical, without another look at that.
+
+    >>> divided("https://example.org/news?page=2")
+    Divided(origin='https://example.org', scope='example.org', path='/news?page=2')
+    """
+    begin = url.find("//") + 2
+    end = url.find("/", begin)
+    return Divided(url[:end], url[begin:end], url[end:])
 
 
 @lru_cache(_REMEMBERED)

@@ -1,0 +1,49 @@
+"""Deadlines of things that are all given the same time: one timer for all of them."""
+
+import asyncio
+from collections.abc import Callable
+
+__all__ = ["Deadlines"]
+
+
+class Deadlines:
+    """Calls what was added once its time is over, unless it was taken out before.
+
+    Each has `seconds`, so the first that was added comes first. A timer for each would be set and
+    cancelled at every poll.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._ends: dict[Callable[[], None], float] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, call: Callable[[], None]) -> float:
+        """Have this called in time; the time of the event loop at which that is."""
+        loop = asyncio.get_running_loop()
+        ends_at = self._ends[call] = loop.time() + self.seconds
+        if self._timer is None:
+            self._timer = loop.call_at(ends_at, self._look)
+        return ends_at
+
+    def take_out(self, call: Callable[[], None]) -> None:
+        """Do not call it any more."""
+        self._ends.pop(call, None)
+
+    def close(self) -> None:
+        """Call nothing any more."""
+        self._ends.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = None
+        while self._ends:
+            call, ends_at = next(iter(self._ends.items()))
+            if ends_at > loop.time():
+                self._timer = loop.call_at(ends_at, self._look)
+                return
+            del self._ends[call]
+            call()

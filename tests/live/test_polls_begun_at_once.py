@@ -1,0 +1,179 @@
+"""Polls for which nothing is waited for but the answer: what comes of them is as of all others."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from pollwise.testing.webserver import MisbehavingServer
+from pollwise.types import Outcome, Page, PageMemory
+from pollwise.web.fetcher import HttpFetcher
+from pollwise.web.polite_fetcher import PoliteFetcher
+from pollwise.web.poller import WebPoller
+from pollwise.web.robots_txt import RobotsTxt
+
+from .test_kept_connections import KNOWN, NOTHING, WRONG
+
+MOVED = """/clock /etag-new /gzip /redirect/1 /redirect-to /flapping /storm /not-utf-8 /binary
+/interim/3 /modified-now-and-the-same"""
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MisbehavingServer]:
+    async with MisbehavingServer() as server:
+        server.set_page("/", "<p>hello", etag='"1"')
+        yield server
+
+
+class Polled:
+    """A poller of a server to which a connection was kept, and whose robots.txt is known."""
+
+    def __init__(self, server, clock, following, **told):
+        self.server = server
+        self.fetcher = HttpFetcher(clock=clock, allow_private=True, **told)
+        self.polite = following(self.fetcher)
+        self.poller = WebPoller(self.polite, RobotsTxt(self.polite, clock=clock), clock=clock)
+
+    async def __aenter__(self):
+        await self.fetcher.__aenter__()
+        assert (await self.poller.poll(self.page("/"), NOTHING)).result.error is None
+        return self
+
+    async def __aexit__(self, *error):
+        await self.fetcher.__aexit__(*error)
+
+    def page(self, path):
+        return Page(7, self.server.url(path), self.server.host)
+
+    def begun(self, path, memory=KNOWN):
+        """A poll, begun."""
+        poll = self.poller.poll(self.page(path), memory)
+        assert isinstance(poll, asyncio.Future)
+        return poll
+
+
+async def test_one_that_is_answered_304_needs_no_task(server, clock, following):
+    async with Polled(server, clock, following) as polled:
+        poll = polled.begun("/")
+        report = await poll
+        assert poll._task is None
+        assert report.result.observation.outcome is Outcome.UNCHANGED
+        assert report.result.memory == KNOWN
+        assert server.requests["/"] == 2
+        assert (await polled.begun("/")).result == report.result
+
+
+async def test_others_are_not_begun_at_once(server, clock, following):
+    async with Polled(server, clock, following) as polled:
+        page = polled.page("/")
+        first = polled.begun("/")
+        for other, memory, why in (
+            (page, KNOWN, "it is not the turn of the host"),
+            (page, NOTHING, "all of the page will come"),
+            (replace(page, render=True), KNOWN, "a browser polls it"),
+            (replace(page, url="http://127.0.0.9:9/"), KNOWN, "its robots.txt is not known"),
+        ):
+            poll = polled.poller.poll(other, memory)
+            assert not isinstance(poll, asyncio.Future), why
+            poll.close()
+        await first
+        waits = asyncio.ensure_future(polled.poller.poll(page, NOTHING))
+        await asyncio.sleep(0)
+        poll = polled.poller.poll(page, KNOWN)
+        assert not isinstance(poll, asyncio.Future), "others wait for the host"
+        await waits
+        assert (await poll).result.error is None
+
+
+@pytest.mark.parametrize("path", [*WRONG.split(), *MOVED.split()])
+async def test_the_same_comes_of_all_answers(sleeping_clock, path):
+    clock = sleeping_clock
+    following = partial(PoliteFetcher, delay=0.0, clock=clock, sleep=clock.sleep)
+    told = []
+    for is_at_once in (True, False):
+        async with (
+            MisbehavingServer() as server,
+            Polled(_with_a_page(server), clock, following, max_bytes=100_000) as polled,
+        ):
+            if is_at_once:
+                report = await polled.begun(path)
+            else:
+                page = polled.page(path)
+                # Nothing is known of a page that asks for something else.
+                report = await polled.poller._polled(page, KNOWN)
+            error = (report.result.error or "").replace(server.host, "host")
+            seen = replace(report.result.observation, polled_at=0.0)
+            told.append((seen, report.result.memory, len(report.notices), error))
+            report.release()
+            again = await polled.poller.poll(polled.page("/"), KNOWN)
+            assert again.result.observation.outcome is not Outcome.POSTPONED, "the host has a turn"
+    assert told[0] == told[1]
+
+
+def _with_a_page(server):
+    server.set_page("/", "<p>hello", etag='"1"')
+    return server
+
+
+async def test_one_without_an_answer_ends_in_time(server, clock, following):
+    async with Polled(server, clock, following, timeout=0.3) as polled:
+        report = await polled.begun("/never")
+        assert report.result.error == "no complete answer within 0.3 s: --timeout allows more"
+        assert report.result.observation.outcome is Outcome.FAILED
+        assert (await polled.poller.poll(polled.page("/"), KNOWN)).result.error is None
+
+
+@pytest.mark.parametrize("path", ["/never", "/slow-body"])
+async def test_one_that_is_cancelled_leaves_the_host_to_others(server, clock, following, path):
+    async with Polled(server, clock, following) as polled:
+        poll = polled.begun(path)
+        while server.requests[path] == 0:
+            await asyncio.sleep(0.01)
+        if path == "/slow-body":
+            await asyncio.sleep(0.1)  # a task waits for the rest
+        assert poll.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await poll
+        assert poll.cancelled()
+        assert not poll.cancel()
+        assert (await polled.poller.poll(polled.page("/"), KNOWN)).result.error is None
+
+
+async def test_one_that_is_cancelled_before_its_task_begins_does_so_too(server, clock, following):
+    async with Polled(server, clock, following) as polled:
+        poll = polled.begun("/closed")
+        while poll._task is None:
+            await asyncio.sleep(0)
+        poll.cancel()
+        await asyncio.gather(poll, return_exceptions=True)
+        assert (await polled.poller.poll(polled.page("/"), KNOWN)).result.error is None
+
+
+@pytest.mark.parametrize("path", ["/", "/status/404"])
+async def test_what_goes_wrong_within_is_raised(server, clock, following, monkeypatch, path):
+    def fail(*_):
+        raise RuntimeError("a bug")
+
+    async with Polled(server, clock, following) as polled:
+        monkeypatch.setattr(polled.poller, "answered", fail)
+        with pytest.raises(RuntimeError, match="a bug"):
+            await polled.begun(path)
+
+
+async def test_rules_that_forbid_it_hold(server, clock, following):
+    server.set_behaviour("/robots.txt", "/robots/deny")
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
+        polite = following(fetcher)
+        poller = WebPoller(polite, RobotsTxt(polite, clock=clock), clock=clock)
+        for _ in range(2):
+            report = await poller.poll(Page(7, server.url("/"), server.host), KNOWN)
+            assert report.result.error == f"disallowed by {server.url('/robots.txt')}"
+    assert server.requests["/"] == 0
+
+
+async def test_without_a_copy_all_is_asked_for(server, clock, following):
+    async with Polled(server, clock, following) as polled:
+        poll = polled.poller.poll(polled.page("/not-modified"), PageMemory())
+        assert "without a condition" in (await poll).result.error
