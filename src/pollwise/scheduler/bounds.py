@@ -94,8 +94,9 @@ def longest_by_default(round_time: float) -> float:
     return max(_DEFAULT_LONGEST, _ROUNDS * round_time)
 
 
-_UNBOUNDED = OwnBounds(OwnBoundsTable(), 0)
-_UNBOUNDED.table.extend(as_columns([Page(0)]), np.array([-math.inf]))
+_NO_PAGES = OwnBoundsTable()
+_NO_PAGES.extend(as_columns([Page(0)]), np.array([-math.inf]))
+_UNBOUNDED = OwnBounds(_NO_PAGES, 0)
 """To be read."""
 
 
@@ -212,7 +213,7 @@ class BoundedPages:
         """Of pages, the longest interval, and that after which they are overdue."""
         columns = self._pages.columns
         # They depend on few values, which most pages have in common.
-        own = [columns[name][rows] for name in ("own_longest", "own_shortest", "changes")]
+        own = [columns[name][rows] for name in ("longest", "shortest", "changes")]
         first, numbers = _distinct(own)
         waits = np.zeros((len(first), 2))
         for number, row in enumerate(rows[first].tolist()):
@@ -295,7 +296,7 @@ class BoundedPages:
         rows = self._pages.rows()
         columns = self._pages.columns
         if self._bounds.longest == math.inf:
-            rows = rows[columns["own_longest"][rows] >= 0]
+            rows = rows[columns["longest"][rows] >= 0]
         rows = rows[~columns["paused"][rows]]
         longest, _ = self._longest_waits(rows)
         return float(np.sum(columns["cost"][rows] / longest))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,8 @@ _ROW = np.dtype(
     [
         ("page_id", "i8"),
         ("cost", "f8"),
-        ("own_longest", "f8"),
-        ("own_shortest", "f8"),
+        ("longest", "f8"),
+        ("shortest", "f8"),
         ("polled_at", "f8"),
         ("not_before", "f8"),
         ("looks_at", "f8"),
@@ -29,69 +29,47 @@ _ROW = np.dtype(
         ("paused", "?"),
     ]
 )
-
-T = TypeVar("T")
-
-
-class _Column(Generic[T]):
-    """A field of a row that is read and written where the table has it."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, own: None, owner: type) -> "_Column[T]": ...
-    @overload
-    def __get__(self, own: "OwnBounds", owner: type) -> T: ...
-    def __get__(self, own: "OwnBounds | None", owner: type) -> "T | _Column[T]":
-        if own is None:
-            return self
-        value: T = own.table.columns[self._name].item(own.row)
-        return value
-
-    def __set__(self, own: "OwnBounds", value: T) -> None:
-        own.table.columns[self._name][own.row] = value
+_FIELDS = _ROW.names or ()
 
 
 class OwnBounds:
-    """What is kept of a page; it is good until pages come or go.
+    """What is kept of a page, as of when it was asked for; what is set of it is kept as well.
 
-    `polled_at` is the time of its latest poll, `not_before` that until which it rests. `looks_at`
-    is when its deadline is looked at next; -inf: it is overdue. `held_until` is when the policy
-    gets it back that selected it too soon; -inf: it is not held. `changes` counts the polls in a
-    row that found a change; it was `seen` if there is a copy. A page that is `paused` is held for
-    ever.
+    It is good until pages come or go. `longest` and `shortest` are the intervals of its own; None:
+    those of all pages. `polled_at` is the time of its latest poll, `not_before` that until which it
+    rests. `looks_at` is when its deadline is looked at next; -inf: it is overdue. `held_until` is
+    when the policy gets it back that selected it too soon; -inf: it is not held. `changes` counts
+    the polls in a row that found a change; it was `seen` if there is a copy. A page that is
+    `paused` is held for ever.
     """
 
-    __slots__ = ("row", "table")
-
-    cost = _Column[float]()
-    polled_at = _Column[float]()
-    not_before = _Column[float]()
-    looks_at = _Column[float]()
-    held_until = _Column[float]()
-    changes = _Column[int]()
-    seen = _Column[bool]()
-    paused = _Column[bool]()
+    table: "OwnBoundsTable"
+    row: int
+    page_id: int
+    cost: float
+    longest: float | None
+    shortest: float | None
+    polled_at: float
+    not_before: float
+    looks_at: float
+    held_until: float
+    changes: int
+    seen: bool
+    paused: bool
 
     def __init__(self, table: "OwnBoundsTable", row: int) -> None:
-        self.table = table
-        self.row = row
+        own = self.__dict__  # all of the row at once: setting an attribute writes into the table
+        own.update(zip(_FIELDS, table.values(row), strict=True), table=table, row=row)
+        own["longest"], own["shortest"] = _given(own["longest"]), _given(own["shortest"])
+
+    def __setattr__(self, name: str, value: float) -> None:
+        self.table.columns[name][self.row] = value
+        self.__dict__[name] = value
 
     @property
     def scope(self) -> str:
         """Its politeness scope."""
         return self.table.scopes[self.row]
-
-    @property
-    def longest(self) -> float | None:
-        """The longest interval of its own; None: that of all pages."""
-        return _given(self.table.columns["own_longest"].item(self.row))
-
-    @property
-    def shortest(self) -> float | None:
-        """The shortest interval of its own; None: that of all pages."""
-        return _given(self.table.columns["own_shortest"].item(self.row))
 
     @property
     def round_cost(self) -> float:
@@ -100,11 +78,11 @@ class OwnBounds:
 
     def want(self, page: Page) -> None:
         """Users want something else of it."""
-        columns, row = self.table.columns, self.row
-        columns["cost"][row] = page.cost
-        columns["paused"][row] = page.paused
-        columns["own_longest"][row] = _told(page.longest_interval)
-        columns["own_shortest"][row] = _told(page.shortest_interval)
+        self.cost, self.paused = page.cost, page.paused
+        columns, own = self.table.columns, self.__dict__
+        own["longest"], own["shortest"] = page.longest_interval, page.shortest_interval
+        columns["longest"][self.row] = _told(page.longest_interval)
+        columns["shortest"][self.row] = _told(page.shortest_interval)
 
 
 class OwnBoundsTable:
@@ -113,7 +91,7 @@ class OwnBoundsTable:
     def __init__(self) -> None:
         self._rows = np.zeros(0, _ROW)
         self.columns: dict[str, NDArray[Any]] = {}
-        """The fields of all rows, to be read and written: those of `OwnBounds`, and `page_id`."""
+        """The fields of all rows, to be read and written: those of `OwnBounds`."""
         self.scopes: list[str] = []
         """The politeness scope of each row."""
         self._count = 0
@@ -128,6 +106,10 @@ class OwnBoundsTable:
     def rows(self) -> NDArray[np.int64]:
         """The rows of all pages, by id."""
         return self._row_of[self._row_of >= 0].astype(np.int64)
+
+    def values(self, row: int) -> Any:
+        """The fields of a row, a tuple; -1 stands for an interval that is not given."""
+        return self._rows.item(row)
 
     def get(self, page_id: int) -> OwnBounds | None:
         """What is kept of a page; None: nothing."""
@@ -154,8 +136,8 @@ class OwnBoundsTable:
         columns["page_id"][rows] = pages.ids
         columns["cost"][rows] = pages.costs
         terms = pages.terms
-        columns["own_longest"][rows] = terms.array(lambda one: _told(one.longest_interval), "f8")
-        columns["own_shortest"][rows] = terms.array(lambda one: _told(one.shortest_interval), "f8")
+        columns["longest"][rows] = terms.array(lambda one: _told(one.longest_interval), "f8")
+        columns["shortest"][rows] = terms.array(lambda one: _told(one.shortest_interval), "f8")
         columns["polled_at"][rows] = polled_at
         columns["not_before"][rows] = columns["held_until"][rows] = -math.inf
         columns["looks_at"][rows] = math.inf
@@ -171,7 +153,7 @@ class OwnBoundsTable:
 
     def remove(self, own: OwnBounds) -> None:
         """Forget a page."""
-        self._row_of[self.columns["page_id"][own.row]] = -1
+        self._row_of[own.page_id] = -1
         self._free.append(own.row)
 
     def _make_room(self, rows: int) -> None:
@@ -181,7 +163,7 @@ class OwnBoundsTable:
             longer = np.zeros(rows + rows // 8, _ROW)
             longer[:had] = self._rows
             self._rows = longer
-            self.columns = {name: self._rows[name] for name in _ROW.names or ()}
+            self.columns = {name: self._rows[name] for name in _FIELDS}
 
 
 def _told(interval: float | None) -> float:
