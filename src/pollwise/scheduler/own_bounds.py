@@ -60,7 +60,9 @@ class OwnBounds:
     def __init__(self, table: "OwnBoundsTable", row: int) -> None:
         own = self.__dict__  # all of the row at once: setting an attribute writes into the table
         own.update(zip(_FIELDS, table.values(row), strict=True), table=table, row=row)
-        own["longest"], own["shortest"] = _given(own["longest"]), _given(own["shortest"])
+        for name in ("longest", "shortest"):
+            if own[name] == _NONE:
+                own[name] = None
 
     def __setattr__(self, name: str, value: float) -> None:
         self.table.columns[name][self.row] = value
@@ -168,7 +170,3 @@ class OwnBoundsTable:
 
 def _told(interval: float | None) -> float:
     return _NONE if interval is None else interval
-
-
-def _given(interval: float) -> float | None:
-    return None if interval == _NONE else interval
