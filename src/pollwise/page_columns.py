@@ -48,9 +48,9 @@ class SharedTerms(NamedTuple):
             page.longest_interval,
             page.shortest_interval,
             page.paused,
-            page.tags,
-            page.select,
-            page.ignore,
+            tuple(page.tags),  # people may have given lists
+            tuple(page.select),
+            tuple(page.ignore),
             page.render,
         )
 

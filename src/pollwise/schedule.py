@@ -17,7 +17,7 @@ import stat
 import threading
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, astuple, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -372,7 +372,7 @@ class Schedule:
         if now is None and (latest := head.get("latest")) is not None:
             schedule._latest = time_of("latest", latest)
             schedule._is_told_times = True
-        pages = [Page(*row) for row in head["pages"]]
+        pages = [_page_of(row) for row in head["pages"]]
         if head["scheduler"] is not None:
             schedule._scheduler = schedule._make_scheduler(head["made_for"])
             try:
@@ -523,6 +523,12 @@ def _path(call: str, path: str | os.PathLike[str]) -> Path:
             fits = False
     require(f"{call}: path", path, fits, "the name of a file")
     return Path(given)
+
+
+def _page_of(row: Sequence[Any]) -> Page:
+    """A page of a file: JSON has lists where it has tuples."""
+    fields: list[Any] = [tuple(one) if isinstance(one, list) else one for one in row]
+    return Page(*fields)
 
 
 def _read(path: Path) -> bytes:
