@@ -2,7 +2,9 @@
 
 import math
 import os
+import resource
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ __all__ = ["enlarged", "with_room"]
 
 _LONG = 1 << 14
 """An array of so many elements is long; to copy a shorter one takes some milliseconds."""
+_OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
+_NEVER = "2"
 
 
 def enlarged(array: NDArray[Any], more: int) -> NDArray[Any]:
@@ -32,17 +36,19 @@ def with_room(length: int, dtype: Any, shape: tuple[int, ...] = ()) -> NDArray[A
     """Zeros for at least `length` elements of this shape; a long array has room for many more.
 
     It takes the addresses of half the memory that the machine has, and memory for what is written.
+    Where addresses are limited, there is as much room as is asked for.
     """
     if length >= _LONG:
         element = np.dtype(dtype).itemsize * math.prod(shape)
-        try:
-            return np.zeros((max(length, _half_the_memory() // element), *shape), dtype)
-        except MemoryError:  # The system may limit the addresses of a process.
-            pass
+        length = max(length, _free_addresses() // element)
     return np.zeros((length, *shape), dtype)
 
 
 @cache
-def _half_the_memory() -> int:
-    """In bytes."""
+def _free_addresses() -> int:
+    """How many bytes of addresses an array may take without a use for them."""
+    is_limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    counts_as_memory = _OVERCOMMIT.exists() and _OVERCOMMIT.read_text().strip() == _NEVER
+    if is_limited or counts_as_memory:
+        return 0
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2

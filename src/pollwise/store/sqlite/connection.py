@@ -81,8 +81,8 @@ class SqliteConnection(Connection):
     def close(self) -> None:
         """End the use of the file; closing twice is no error.
 
-        A writer brings what is newest into the file itself, though others still read it, as people
-        copy and move a file whose writer has ended.
+        A writer brings what is newest into the file itself, as people copy and move a file whose
+        writer has ended; but for what is newer than what somebody is reading just now.
         """
         with undamaged_database(self._file):
             if self._use.writes and self._use.is_of(self._file):
