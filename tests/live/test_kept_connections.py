@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pollwise.fetch_settings import HeaderLine
 from pollwise.testing.webserver import SELF_SIGNED, MisbehavingServer
 from pollwise.types import PageMemory
+from pollwise.web import connections
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.own_headers import OwnHeaders
 
@@ -317,3 +318,57 @@ async def test_what_comes_unasked_is_no_answer_to_the_next_request(clock, kind, 
             await asyncio.sleep(0.3)
     server.close()
     assert paths[-4:] == [b"/a", b"/b", b"/c", b"/d"]
+
+
+class Impatient:
+    """A host that closes a connection as it gets a request after it had nothing for `patience`
+    seconds of the clock `now`.
+    """
+
+    def __init__(self, patience: float) -> None:
+        self.patience = patience
+        self.now = 100.0
+        self.connections = 0
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        last = self.now
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while b"/closed" not in await read_request(reader, writer):
+                if self.now - last >= self.patience:
+                    break
+                last = self.now
+                writer.write(OK + b"Content-Length: 1\r\n\r\nx")
+        writer.close()
+
+
+async def test_those_that_a_host_closes_early_are_used_for_a_shorter_time(clock, monkeypatch):
+    """Else every second poll would fail of a page that is polled as it closes them."""
+    host = Impatient(patience=5.0)
+    monkeypatch.setattr(connections, "monotonic", lambda: host.now)
+    monkeypatch.setattr(aiohttp.connector, "monotonic", lambda: host.now)
+    server = await asyncio.start_server(host, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
+
+        async def failed(path: str, pause: float) -> bool:
+            host.now += pause
+            return (await fetcher.fetch(url + path, NOTHING)).error is not None
+
+        assert [await failed("a", 5.0) for _ in range(6)] == [False, True, *[False] * 4]
+        assert host.connections == 5
+        assert not any([await failed("a", 3.0) for _ in range(4)])
+        assert host.connections == 5, "for 4 seconds they are used"
+        assert await failed("closed", 0.5), "which says nothing of that"
+        assert not any([await failed("a", 3.0) for _ in range(4)])
+        assert host.connections == 6
+    server.close()
+
+
+async def test_the_hosts_that_close_them_early_are_not_kept_without_end(clock, monkeypatch):
+    monkeypatch.setattr(connections, "_MANY_HOSTS", 2)
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
+        connector = fetcher._any.connector
+        for port in range(1, 6):
+            connector.note_closed(connections.connections_to("a.example", port, is_tls=True), 5.0)
+            assert len(connector._used_for) in (1, 2)

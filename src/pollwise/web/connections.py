@@ -41,6 +41,9 @@ Heard = Callable[[RawResponseMessage | None], None]
 _MAX_INTERIM = 10
 """Interim (1xx) answers before one answer. Each is handled without a pause for anybody else."""
 _KEPT_FOR = 15.0
+_SHORTEST_KEPT = 1.0
+_EARLIER = 0.8
+_MANY_HOSTS = 10_000
 
 _OUR_SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _OUR_SHORTAGE_LOOKING_UP = frozenset({socket.EAI_SYSTEM, socket.EAI_MEMORY})
@@ -119,6 +122,10 @@ class Connector(aiohttp.TCPConnector):
 
     Connections are kept for 15 seconds after their use, if there is `room` for those to another
     host. There is no bound on those in use: time in a queue here would count as time to connect.
+
+    Many hosts close a connection sooner, such as after 5 seconds; of a host that is polled every 5
+    seconds each second request would meet that. So after the first one the connections to that host
+    are used for a shorter time.
     """
 
     def __init__(self, *, any_address: bool, room: Room) -> None:
@@ -134,6 +141,8 @@ class Connector(aiohttp.TCPConnector):
         _require(http_writer, "_serialize_headers")
         self._room = room
         room.connectors.append(self)
+        self._used_for: dict[ConnectionKey, float] = {}
+        """For how many seconds those are used which their hosts close sooner than we."""
         answers: type[ResponseHandler] = _Answers
         self._factory = functools.partial(answers, loop=asyncio.get_running_loop())
 
@@ -148,18 +157,28 @@ class Connector(aiohttp.TCPConnector):
 
     def lent(self, key: ConnectionKey) -> "Lent | None":
         """One of these connections, if one was kept that can be used again."""
-        kept = self._conns.get(key)
-        if not kept:
-            return None
-        protocol, kept_at = kept[0]
-        if not protocol.is_connected() or monotonic() - kept_at > _KEPT_FOR:
-            return None  # aiohttp drops it
-        kept.popleft()
-        if not kept:
-            del self._conns[key]
-        self._acquired.add(protocol)
-        assert isinstance(protocol, _Answers), "it was made here"
-        return Lent(self, key, protocol)
+        while kept := self._conns.get(key):
+            protocol, kept_at = kept[0]
+            idle = monotonic() - kept_at
+            if not protocol.is_connected() or idle > _KEPT_FOR:
+                return None  # aiohttp drops it
+            kept.popleft()
+            if not kept:
+                del self._conns[key]
+            self._acquired.add(protocol)
+            assert isinstance(protocol, _Answers), "it was made here"
+            if idle < self._used_for.get(key, _KEPT_FOR):
+                return Lent(self, key, protocol, idle)
+            self._release(key, protocol, should_close=True)
+        return None
+
+    def note_closed(self, key: ConnectionKey, idle: float) -> None:
+        """A host closed a connection that nothing was sent over for so long, as it was used."""
+        if idle < _SHORTEST_KEPT:
+            return  # it did not do that because nothing was sent
+        if len(self._used_for) >= _MANY_HOSTS:
+            self._used_for.clear()
+        self._used_for[key] = _EARLIER * idle
 
     def take_back(self, key: ConnectionKey, protocol: "_Answers") -> None:
         """Keep a connection that was lent, if that can be.
@@ -176,12 +195,15 @@ class Connector(aiohttp.TCPConnector):
 
 
 class Lent:
-    """A connection that was kept, for one request and its answer."""
+    """A connection that was kept, `idle` for so many seconds, for one request and its answer."""
 
-    def __init__(self, connector: Connector, key: ConnectionKey, protocol: "_Answers") -> None:
+    def __init__(
+        self, connector: Connector, key: ConnectionKey, protocol: "_Answers", idle: float
+    ) -> None:
         self._connector = connector
         self._key = key
         self._protocol = protocol
+        self._idle = idle
 
     def ask(self, request: bytes, told: Heard | None = None) -> None:
         """Make a request.
@@ -212,6 +234,11 @@ class Lent:
                 is_interim = 100 <= message.code < 200 and message.code != 101
                 if not is_interim:
                     return message, body
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+            if self._protocol.is_unanswered:
+                self._connector.note_closed(self._key, self._idle)
+            self.give_up()
+            raise
         except BaseException:
             self.give_up()
             raise
@@ -291,6 +318,11 @@ class _Answers(ResponseHandler):
         self.is_idle, self._is_plain_expected = False, True
         self._parser = None
         self._told = told
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether nothing has come since the request that may be answered by a plain 304."""
+        return self._is_plain_expected
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """See `asyncio.Protocol`."""
