@@ -50,7 +50,10 @@ class Redirects:
         if not self._ids:
             self._ids = {hash(url): id_ for id_, url in urls_by_id(watched)}
         target = self._ids.get(hash(answered_by))
-        if target is None or target == page_id or watched[target].page.url != answered_by:
+        if target is None or target == page_id:
+            return False
+        own = watched.get(target)  # it may have been removed meanwhile
+        if own is None or own.page.url != answered_by:
             return False
         self._targets[page_id] = target
         self._led_to[target] += 1

@@ -36,3 +36,13 @@ def test_a_page_that_nobody_leads_to_any_more_is_told_as_others():
     redirects.note(2, URLS[3], WATCHED)
     assert [redirects.tell(0, "x") for _ in range(2)] == [True, True]
     assert [redirects.tell(page_id, "y") for page_id in (3, 2)] == [True, False]
+
+
+def test_a_page_that_is_removed_or_replaced_meanwhile_leads_nowhere():
+    redirects = Redirects()
+    assert redirects.note(1, URLS[0], WATCHED)
+    others = {page_id: own for page_id, own in WATCHED.items() if page_id != 0}
+    assert not redirects.note(2, URLS[0], others)
+    another = others | {0: Watched(Page(0, "http://e.example/"), PageMemory())}
+    assert not redirects.note(2, URLS[0], another)
+    assert not redirects.leads_elsewhere(2)
