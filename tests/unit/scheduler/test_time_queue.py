@@ -2,18 +2,26 @@
 
 import heapq
 import math
+from unittest import mock
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pollwise.scheduler import time_queue
 from pollwise.scheduler.time_queue import TimeQueue
 
 entries = st.tuples(st.integers(0, 9).map(float), st.integers(0, 20))
+steps_taken = st.lists(st.lists(entries, max_size=8) | entries | st.none(), max_size=40)
 
 
-@given(st.lists(st.lists(entries, max_size=8) | entries | st.none(), max_size=40))
-def test_it_is_a_heap(steps) -> None:
+@given(steps_taken, st.integers(0, 8))
+def test_it_is_a_heap(steps, few: int) -> None:
+    with mock.patch.object(time_queue, "_FEW", few):
+        compare(steps)
+
+
+def compare(steps) -> None:
     queue, heap = TimeQueue(), []
     for step in steps:
         if isinstance(step, list):
@@ -29,3 +37,12 @@ def test_it_is_a_heap(steps) -> None:
         elif heap:
             assert queue.pop() == heapq.heappop(heap)
         assert queue.first == (heap[0][0] if heap else math.inf)
+
+
+def test_few_that_come_do_not_move_the_many_that_wait() -> None:
+    queue = TimeQueue()
+    queue.extend(np.arange(2000.0), np.arange(2000))
+    many = queue._times
+    queue.extend(np.array([0.5]), np.array([7]))
+    assert queue._times is many
+    assert [queue.pop() for _ in range(3)] == [(0.0, 0), (0.5, 7), (1.0, 1)]
