@@ -30,7 +30,7 @@ def kind_of(name: str) -> str:
     """
     name = name.strip()
     before, _, last = name.rpartition("/")
-    is_plain = last != "" and "?" not in name and "#" not in name
+    is_plain = last != "" and name.count("://") == 1 and "?" not in name and "#" not in name
     folders = _folders_of_url(before) if is_plain else None
     if folders is None:
         folders, last = _path_of(name)
@@ -48,7 +48,7 @@ def _folders_of_url(url: str) -> str | None:
     Many pages are in one folder.
     """
     origin = _BEGIN.match(url)
-    if origin is None or url.count("://") != 1:
+    if origin is None:
         return None
     return _masked_folders(url[origin.end() :].casefold().lstrip("/"))
 

@@ -1,10 +1,14 @@
 """Kinds of pages, by their names."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.kinds import kind_of
+from pollwise.kinds import _masked, kind_of
+
+parts = ["http://b", "/http://", "://", "/", "a", "Shop", "1", "v2", "item7", ".html", *"-?#: ß"]
 
 
 @pytest.mark.parametrize(
@@ -25,6 +29,7 @@ from pollwise.kinds import kind_of
         ("contrib/Example/Privacy Policy", "contrib/example/*"),
         ("https://example.org/api/v2/users/1234", "api/v2/users/#"),
         ("https://example.org/shop/item1234/photos", "shop/item#/*"),
+        ("https://web.archive.org/web/20240101/http://example.org", "web/#"),
         ("", ""),
     ],
 )
@@ -49,3 +54,31 @@ def test_a_name_of_a_million_letters_takes_no_longer_than_its_length():
 def test_what_follows_the_path_does_not_matter(path, has_origin):
     name = f"https://example.org/{path}" if has_origin else path
     assert kind_of(name) == kind_of(f"{name}?page=2") == kind_of(f"{name}#top")
+
+
+def plain_kind(name):
+    """The same without what is kept of folders."""
+    name = name.strip()
+    origin = r"[a-z][a-z0-9+.-]*://[^/?#]*"
+    if name.count("://") == 1 and (begin := re.match(origin, name, re.IGNORECASE)):
+        path = name[begin.end() :]
+    else:
+        path = re.sub(rf"(?<![a-z0-9+.-]){origin}", "", name, flags=re.IGNORECASE)
+    path = path.partition("?")[0].partition("#")[0].casefold()
+    *folders, last = path.strip("/").split("/")
+    masked = _masked(last)
+    if folders and masked == last:
+        ending = re.search(r"\.[a-z]{2,5}$", last)
+        masked = f"*{ending[0] if ending else ''}"
+    of_folders = [
+        folder if re.fullmatch(r"[^\W\d]+\d", folder) else _masked(folder)
+        for folder in folders
+        if folder
+    ]
+    return "/".join([*of_folders, masked])
+
+
+@given(st.lists(st.sampled_from(parts), max_size=12).map("".join), st.booleans())
+def test_it_is_told_by_the_text_alone(path, has_origin):
+    name = f"https://example.org/{path}" if has_origin else path
+    assert kind_of(name) == plain_kind(name)
