@@ -15,6 +15,8 @@ Place = tuple[float, int, int]
 
 _MANY = 1000
 """Pages that come together are kept as columns if there are so many."""
+_LEFT = 128
+"""Of a batch of which one in so many is left, these are kept alone."""
 _NOWHERE = -1
 _BATCH = 1 << 32
 
@@ -76,11 +78,21 @@ class WaitingPages:
     def _drop(self, page_id: int) -> None:
         self._single.pop(page_id, None)
         if (place := self._place(page_id)) is not None:
-            batch, _ = place
+            number, _ = place
             self._where[page_id] = _NOWHERE
-            self._left[batch] -= 1
-            if self._left[batch] == 0:
-                self._batches[batch] = None
+            self._left[number] -= 1
+            batch = self._batches[number]
+            if batch is not None and self._left[number] * _LEFT <= len(batch):
+                self._split(number, batch)
+
+    def _split(self, number: int, batch: PageColumns) -> None:
+        """Keep what is left of a batch without what the others had."""
+        begin = number * _BATCH
+        left = np.flatnonzero(self._where[batch.ids] == begin + np.arange(len(batch)))
+        self._single.update((page.id, page) for page in batch.at(left))
+        self._where[batch.ids[left]] = _NOWHERE
+        self._batches[number] = None
+        self._left[number] = 0
 
 
 class Places:
@@ -126,7 +138,11 @@ class WaitingLine:
 
     def put(self, places: Places, begin: int, end: int) -> None:
         """Take in places that are in order: those from `begin` to before `end`."""
-        while self._from_places is not None:  # hardly ever: it had many before
+        if end - begin < self._end - self._next:
+            for at in range(begin, end):
+                self.push(places[at])
+            return
+        while self._from_places is not None:
             self.push(self._from_places)
             self._look(self._next + 1)
         self._places, self._end = places, end

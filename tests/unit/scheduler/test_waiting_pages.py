@@ -1,6 +1,7 @@
 """Pages that wait: the same, whether they came alone or among a thousand."""
 
 import heapq
+import weakref
 
 import numpy as np
 import pytest
@@ -33,6 +34,14 @@ def test_a_line_is_a_heap(steps) -> None:
         assert line.first == (heap[0] if heap else None)
 
 
+def test_few_that_come_do_not_move_the_many_that_wait() -> None:
+    line = WaitingLine()
+    line.put(Places(np.arange(9.0), np.arange(9), np.arange(9)), 0, 9)
+    line.put(Places(np.array([0.5]), np.array([9]), np.array([9])), 0, 1)
+    assert len(line._heap) == 1
+    assert [line.pop()[2] for _ in range(10)] == [0, 9, *range(1, 9)]
+
+
 @pytest.mark.parametrize("together", [10, 1000])
 def test_pages_are_there_until_they_are_taken_out(together: int) -> None:
     waiting = WaitingPages()
@@ -53,3 +62,20 @@ def test_pages_are_there_until_they_are_taken_out(together: int) -> None:
     for page in pages:
         assert waiting.pop(page.id) == (None if page.id == 8 else page)
     assert len(waiting) == 1
+
+
+def test_the_last_ones_do_not_keep_all_that_came_with_them() -> None:
+    waiting = WaitingPages()
+    pages = [Page(n, f"https://example.org/{n}") for n in range(1000)]
+    columns = as_columns(pages)
+    kept = weakref.ref(columns.ids)
+    waiting.add(columns)
+    del columns
+    left = (0, 998)
+    for page in pages:
+        if page.id not in left:
+            assert waiting.pop(page.id) is page
+    assert kept() is None, "the columns"
+    assert len(waiting) == 2
+    assert [waiting.pop(page_id) for page_id in left] == [pages[page_id] for page_id in left]
+    assert len(waiting) == 0
