@@ -302,8 +302,13 @@ class BoundedPages:
         return float(np.sum(columns["cost"][rows] / longest))
 
     def hold(self, page_id: int, now: float) -> None:
-        """The policy selected a page too soon: keep it until it may be polled."""
-        own = self._of(page_id)
+        """The policy selected a page too soon: keep it until it may be polled.
+
+        `KeyError` for a page of which nothing is kept: it may be polled at any time.
+        """
+        own = self._pages.get(page_id)
+        if own is None:
+            raise KeyError(page_id)
         own.held_until = max(self.earliest(page_id), now)
         heapq.heappush(self._held, (own.held_until, page_id))
 

@@ -369,6 +369,14 @@ def test_nothing_is_kept_of_pages_without_bounds() -> None:
     assert not some.bounds.is_demanded(1)
 
 
+def test_a_page_of_which_nothing_is_kept_cannot_be_held() -> None:
+    kept = BoundedPages(Bounds(), 1.0)
+    kept.add(pages(1), 0.0)
+    with pytest.raises(KeyError):
+        kept.hold(0, 5.0)
+    assert not kept.is_held(0)
+
+
 def test_what_cannot_be() -> None:
     with pytest.raises(InputError, match="Bounds: longest"):
         Bounds(longest=10.0, shortest=20.0)
