@@ -43,6 +43,8 @@ ALWAYS = 12
 """Polls in a row that found a change, after which a page is taken to change whenever it is polled.
 """
 _LOOKS = 2
+_FEW = 20
+"""Pages that are looked at one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +194,10 @@ class BoundedPages:
 
     def _begin(self, rows: NDArray[np.int64], now: float) -> None:
         """Plan the first looks at the deadlines of pages, of which none is planned yet."""
+        if len(rows) < _FEW:
+            for row in rows.tolist():
+                self._begin_one(OwnBounds(self._pages, row), now)
+            return
         columns = self._pages.columns
         longest, most_waits = self._longest_waits(rows)
         polled_at, not_before = columns["polled_at"][rows], columns["not_before"][rows]
@@ -206,6 +212,12 @@ class BoundedPages:
         rows, deadlines = rows[planned], deadlines[planned]
         columns["looks_at"][rows] = deadlines
         self._looks.extend(deadlines, columns["page_id"][rows])
+
+    def _begin_one(self, own: OwnBounds, now: float) -> None:
+        """The same as `_begin` of a page."""
+        if own.polled_at == -math.inf:
+            own.not_before = max(own.not_before, now + self._intervals(own)[1])
+        self._look(own.page_id, own)
 
     def _longest_waits(
         self, rows: NDArray[np.int64]

@@ -91,7 +91,8 @@ class Dispatch:
         self.policy.add(pages.only(~needs_first))
         self.pages.update(zip(pages.ids.tolist(), _terms_of(pages), strict=True))
         self._bounds.add(pages, now)
-        self._first_copies.add(pages.only(needs_first))
+        if needs_first.any():
+            self._first_copies.add(pages.only(needs_first))
 
     def _unknown(self, pages: PageColumns) -> PageColumns:
         """Those that are not watched yet, each once: of those with the same id the last one."""

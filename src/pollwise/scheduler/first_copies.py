@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pollwise.page_columns import as_columns, coded
+from pollwise.page_columns import PageColumns, as_columns, coded
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.waiting_pages import (
     Place,
@@ -20,6 +20,8 @@ from pollwise.types import Budget, Page
 __all__ = ["FirstCopies"]
 
 _NOT_IN_LINE = -1
+_FEW = 20
+"""Pages that are lined up one by one."""
 
 
 class FirstCopies:
@@ -82,9 +84,19 @@ class FirstCopies:
         if len(columns) == 0:
             return
         self._pages.add(columns)
+        self._turns = with_room(self._turns, int(columns.ids.max()) + 1, _NOT_IN_LINE)
+        if len(columns) < _FEW:
+            for page in columns:
+                self._line_up(page)
+        else:
+            self._line_up_all(columns)
+        paused = columns.terms.array(lambda one: one.paused, np.bool_)
+        for page_id in columns.ids[paused].tolist():
+            self.put_back(page_id, math.inf)
+
+    def _line_up_all(self, columns: PageColumns) -> None:
         turns = self._next_turn + np.arange(len(columns))
         self._next_turn += len(columns)
-        self._turns = with_room(self._turns, int(columns.ids.max()) + 1, _NOT_IN_LINE)
         self._turns[columns.ids] = turns
         terms = columns.terms
         scopes = coded(one.scope for one in terms.distinct)
@@ -98,9 +110,6 @@ class FirstCopies:
             self._by_scope.setdefault(scope, WaitingLine()).put(places, begin, end)
             if scope not in self._look_at:
                 self._offer(scope)
-        paused = terms.array(lambda one: one.paused, np.bool_)
-        for page_id in columns.ids[paused].tolist():
-            self.put_back(page_id, math.inf)
 
     def update(self, page: Page, now: float) -> None:
         """Users want something else of a page; one that is held for a time, or polled, stays so."""

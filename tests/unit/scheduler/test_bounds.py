@@ -10,6 +10,7 @@ import pytest
 from pollwise.errors import InputError
 from pollwise.events import Added, Removed, Tick, Updated
 from pollwise.policies.awaited import AwaitedPolicy
+from pollwise.scheduler import bounds
 from pollwise.scheduler.bounds import BoundedPages, Bounds, longest_by_default
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Outcome, Page, Selection
@@ -407,3 +408,31 @@ def test_a_page_that_is_overdue_by_default_need_not_wait_once_it_is_demanded() -
         kept.answered(page_id, UNCHANGED, now)
         taken.append(page_id)
     assert sorted(taken) == [n for n in range(50) if n != 30], "each once"
+
+
+def test_whether_few_pages_come_or_many_does_not_matter(monkeypatch) -> None:
+    told = itertools.product((None, 5.0, 40 * DAY), (None, 2.0), (None, 3.0), (0, 12, 14))
+    watched = [
+        Page(
+            n,
+            cost=1.0 + n,
+            longest_interval=longest,
+            shortest_interval=shortest,
+            seen_at=seen_at,
+            changes_in_a_row=in_a_row,
+            paused=n % 7 == 0,
+        )
+        for n, (longest, shortest, seen_at, in_a_row) in enumerate(told)
+    ]
+
+    def planned(few: int) -> tuple[object, ...]:
+        monkeypatch.setattr(bounds, "_FEW", few)
+        kept = BoundedPages(AUTOMATIC, 1.0)
+        kept.begin(4.0, ())
+        kept.add(watched, 4.0)
+        deadlines = [kept.deadline(page.id) for page in watched]
+        first = kept.first_overdue
+        taken = [kept.take_overdue(1e9, lambda scope: 0.0, spare=True) for _ in watched]
+        return deadlines, first, taken
+
+    assert planned(few=0) == planned(few=100)

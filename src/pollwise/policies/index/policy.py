@@ -66,6 +66,8 @@ __all__ = ["IndexPolicy"]
 
 Key = TypeVar("Key", bound=Hashable)
 
+_FEW = 20
+"""Pages that are numbered one by one."""
 _PRICE = ("price", "polls")
 _SHARED_LEARNED = (
     *_PRICE,
@@ -151,6 +153,9 @@ class IndexPolicy(CompiledPolicy):
     def add(self, pages: Sequence[Page]) -> None:
         """Take up pages; of those never polled, larger weights and older copies are tried first."""
         columns = as_columns(pages)
+        if len(columns) <= 1:
+            super().add(columns)
+            return
         oldest_first = np.where(np.isnan(columns.seen_at), -math.inf, columns.seen_at)
         super().add(columns.at(np.lexsort((oldest_first, -columns.weights / columns.costs))))
 
@@ -471,6 +476,10 @@ def _numbered(
 
     New keys get the next numbers, in the order in which they come first.
     """
+    if len(own) < _FEW:
+        keys = map(key_of, own.tolist())
+        told = [-1 if key is None else known.setdefault(key, len(known)) for key in keys]
+        return np.array(told, np.int64)
     distinct, first, places = np.unique(own, return_index=True, return_inverse=True)
     numbers = np.full(len(distinct), -1, np.int64)
     for place in np.argsort(first).tolist():
