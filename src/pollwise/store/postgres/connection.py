@@ -7,6 +7,7 @@ a crash it gives those out again that had not come to the disk.)
 """
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -46,8 +47,10 @@ class PostgresWriter:
 
     def execute_all(self, query: str, rows: Iterable[Mapping[str, object]]) -> None:
         """Carry it out for each row of values, without waiting for each answer."""
+        rows = iter(rows)
         with self._session.cursor() as cursor:
-            cursor.executemany(SQL[query].encode(), list(rows))
+            while some := list(itertools.islice(rows, _ROWS_AT_ONCE)):
+                cursor.executemany(SQL[query].encode(), some)
 
     def insert(self, query: str, rows: Sequence[tuple[object, ...]]) -> None:
         """Insert rows by a `COPY` statement."""

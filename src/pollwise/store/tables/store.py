@@ -54,7 +54,7 @@ class TableStore(TableReader, TableRequests, Store):
                 else:
                     new[page.url] = page
             numbered = list(enumerate(new.values(), self.next_page_id()))
-            # One row at a time: those of a million would be larger than all pages.
+            # A few rows at a time: those of a million would be larger than all pages.
             writer.execute_all(
                 "insert_page",
                 ({"id": page_id, **page_values(page, now)} for page_id, page in numbered),
