@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pollwise.errors import StoreBusyError, StoreError
-from pollwise.events import Poll, Polled
+from pollwise.events import Poll, Polled, page_row
 from pollwise.live import journal
 from pollwise.live.journal import InitialState, rerun
 from pollwise.live.progress import Progress
@@ -304,8 +304,13 @@ def test_an_initial_state_is_what_was_packed():
 
 @pytest.mark.parametrize("later", [[], [True]])
 def test_an_initial_state_of_an_earlier_version_can_be_read(later):
-    again = InitialState.unpack(pack([[], None, *later], {}))
-    assert (again.awaited, again.first) == (bool(later), ())
+    pages = (
+        Page(0, "http://a.example/", "a", 2.0, 0.5, 10.0, tags=("x", "y"), render=True),
+        Page(3, "http://b.example/", "b"),
+    )
+    rows = [page_row(page) for page in pages]
+    again = InitialState.unpack(pack([rows, None, *later], {}))
+    assert (again.pages, again.awaited, again.first) == (pages, bool(later), ())
 
 
 def test_an_initial_state_of_a_new_database_is_empty():
