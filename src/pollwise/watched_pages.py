@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from pollwise.page_columns import Coded, PageColumns, SharedTerms
 from pollwise.types import Noise, Outcome, Page, PageMemory
 
-__all__ = ["Watched", "WatchedPages", "WatchedPart", "memory_of", "urls_by_id"]
+__all__ = ["Watched", "WatchedPages", "WatchedPart", "count_of_scope", "memory_of", "urls_by_id"]
 
 _NOTHING = PageMemory()
 """One for the million pages that were never polled."""
 _NO_OUTCOME = -1
 _OUTCOMES: dict[int, Outcome | None] = {_NO_OUTCOME: None, **{int(one): one for one in Outcome}}
 _MOST_WHOLE = 10_000
-"""Pages that are kept as they are, the latest ones: to pack one and unpack it takes 6 µs."""
+"""Pages that are kept as they are, those put or unpacked last: packing and unpacking takes 6 µs."""
 _PLAIN = "http:"
 
 Kind = TypeVar("Kind", bound=np.generic)
@@ -66,7 +66,7 @@ class WatchedPart(NamedTuple):
 
 
 class WatchedPages(MutableMapping[int, Watched]):
-    """Pages by id, in its order: all but the latest ones used are packed.
+    """Pages by id, in its order: all but those that were put or unpacked last are packed.
 
     A page takes some 80 bytes, and its texts, instead of a kilobyte. As ids are dense, what is kept
     is by id.
@@ -95,7 +95,7 @@ class WatchedPages(MutableMapping[int, Watched]):
         """What only the page has, packed; None: it is only whole."""
         self._noise: dict[int, Noise] = {}
         self._whole: dict[int, Watched] = {}
-        """The latest ones used, the one before all others first."""
+        """Those that were put or unpacked last, the one before all others first."""
         self._by_number: tuple[list[SharedTerms], list[str]] = ([], [])
         """The terms and kinds in the order of their numbers, as far as they were looked up."""
 
@@ -234,7 +234,7 @@ class WatchedPages(MutableMapping[int, Watched]):
         self._texts += [None] * more
 
     def _keep(self, page_id: int, own: Watched) -> None:
-        """Keep a page as it is, and pack the one that was used before all others."""
+        """Keep a page as it is, and pack the one that was put or unpacked before all others."""
         self._whole[page_id] = own
         if len(self._whole) > _MOST_WHOLE:
             oldest = next(iter(self._whole))
@@ -414,6 +414,13 @@ def urls_by_id(watched: Mapping[int, Watched]) -> Iterator[tuple[int, str]]:
     if isinstance(watched, WatchedPages):
         return watched.urls()
     return ((page_id, own.page.url) for page_id, own in watched.items())
+
+
+def count_of_scope(watched: Mapping[int, Watched], scope: str) -> int:
+    """How many pages a politeness scope has."""
+    if isinstance(watched, WatchedPages):
+        return watched.count_by_scope()[scope]
+    return sum(own.page.scope == scope for own in watched.values())
 
 
 def _longer(array: NDArray[Kind], more: int) -> NDArray[Kind]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pollwise import watched_pages
 from pollwise.types import Mask, Noise, Outcome, Page, PageMemory
-from pollwise.watched_pages import Watched, WatchedPages, urls_by_id
+from pollwise.watched_pages import Watched, WatchedPages, count_of_scope, urls_by_id
 
 hashes = st.text("0123456789abcdef", min_size=1, max_size=3)
 texts = st.none() | st.text(max_size=3)
@@ -16,11 +16,19 @@ masks = st.just(Mask(("a", "b"), ("c", "d"), "", 0, 1, 9, "12:30"))
 noise = st.builds(
     Noise, st.lists(masks, max_size=1).map(tuple), st.integers(0, 3), st.integers(0, 3)
 )
+parts = st.sampled_from([(), ("a", "b c")])
 watched = st.builds(
     lambda page_id, **others: (page_id, others),
     st.integers(0, 12),
     url=st.sampled_from(["http://a.example/", "https://a.example/é", "https://b.example/\udcff"]),
     scope=st.sampled_from(["", "a"]),
+    site=st.sampled_from(["", "a"]),
+    cost=st.sampled_from([1.0, 2.5]),
+    longest_interval=st.none() | st.just(9.0),
+    shortest_interval=st.none() | st.just(0.5),
+    select=parts,
+    ignore=parts,
+    render=st.booleans(),
     weight=st.floats(0.0, 1e9),
     seen_at=st.none() | st.floats(-1e9, 1e9),
     kind=st.sampled_from(["", "k"]),
@@ -77,6 +85,8 @@ def test_it_is_a_dict(steps, most_whole: int) -> None:
                 assert pages.with_outcome([Outcome.FAILED]) == failed
                 plain = [own for own in expected.values() if own.page.url.startswith("http:")]
                 assert pages.count_by_scope(plain=True).total() == len(plain)
+                of_a = sum(own.page.scope == "a" for own in expected.values())
+                assert count_of_scope(pages, "a") == count_of_scope(expected, "a") == of_a
                 new = [own for own in expected.values() if own.outcome is None]
                 assert pages.count_by_scope(polled=False).total() == len(new)
             assert len(pages) == len(expected)
@@ -98,3 +108,13 @@ def test_what_is_remembered_stays_the_same_object_from_one_poll_to_the_next() ->
     memory = PageMemory(items=("a", "b"))
     pages[0] = Watched(Page(0), memory)
     assert pages[0].memory.items is memory.items
+
+
+def test_to_count_the_pages_of_a_scope_unpacks_none(monkeypatch) -> None:
+    monkeypatch.setattr(watched_pages, "_MOST_WHOLE", 2)
+    pages = WatchedPages()
+    for page_id in range(9):
+        pages[page_id] = Watched(Page(page_id, scope="ab"[page_id % 2]), PageMemory())
+    whole = list(pages._whole)
+    assert count_of_scope(pages, "b") == 4
+    assert list(pages._whole) == whole

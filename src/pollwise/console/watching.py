@@ -24,6 +24,7 @@ from pollwise.scheduler.bounds import ALWAYS
 from pollwise.store.place import Place, command
 from pollwise.store.records import ChangeKind
 from pollwise.types import Outcome
+from pollwise.watched_pages import count_of_scope
 
 if TYPE_CHECKING:
     from pollwise.live.ahead import Ahead
@@ -39,7 +40,8 @@ _MOST_NAMED = 3
 _LONG = 10.0
 """Seconds; that a host is left alone for less is not worth telling."""
 _MOST_COUNTED = 10_000
-"""Pages among which those of a host are counted when it wants to be left alone: a millisecond."""
+"""Pages among which those of a host are counted when it wants to be left alone: some milliseconds,
+but a second for a million hosts."""
 _WIDTH_OF_SPINNER = 2
 _LOOK_EVERY = 0.25
 """Seconds; what comes next takes a millisecond to find."""
@@ -344,7 +346,7 @@ def _left_alone(report: "PollReport", watched: "Mapping[int, Watched]") -> str:
         if isinstance(notice, HostBlocked) and notice.until - at >= _LONG:
             others = ", with all its pages"
             if len(watched) <= _MOST_COUNTED:
-                pages = sum(own.page.scope == notice.scope for own in watched.values())
+                pages = count_of_scope(watched, notice.scope)
                 others = f", with its {pages:,} pages" if pages > 1 else ""
             return f"; {notice.scope} is left alone until {moment(notice.until)}{others}"
     return ""
