@@ -5,11 +5,12 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.growth import long_enough
 from pollwise.page_columns import Coded, PageColumns, SharedTerms
 from pollwise.types import Noise, Outcome, Page, PageMemory
 
@@ -22,8 +23,6 @@ _OUTCOMES: dict[int, Outcome | None] = {_NO_OUTCOME: None, **{int(one): one for 
 _MOST_WHOLE = 10_000
 """Pages that are kept as they are, those put or unpacked last: packing and unpacking takes 6 µs."""
 _PLAIN = "http:"
-
-Kind = TypeVar("Kind", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,20 +217,16 @@ class WatchedPages(MutableMapping[int, Watched]):
 
     def _grow(self, room: int) -> None:
         """Make room for ids below `room`, and for an eighth more."""
-        had = len(self._there)
-        if room <= had:
-            return
-        more = room + room // 8 - had
-        self._there = _longer(self._there, more)
-        self._weights = _longer(self._weights, more)
-        self._seen_at = _longer(self._seen_at, more)
-        self._changes_in_a_row = _longer(self._changes_in_a_row, more)
-        self._outcomes = _longer(self._outcomes, more)
-        self._gone = _longer(self._gone, more)
-        self._plain = _longer(self._plain, more)
-        self._terms = _longer(self._terms, more)
-        self._kinds = _longer(self._kinds, more)
-        self._texts += [None] * more
+        self._there = long_enough(self._there, room)
+        self._weights = long_enough(self._weights, room)
+        self._seen_at = long_enough(self._seen_at, room)
+        self._changes_in_a_row = long_enough(self._changes_in_a_row, room)
+        self._outcomes = long_enough(self._outcomes, room)
+        self._gone = long_enough(self._gone, room)
+        self._plain = long_enough(self._plain, room)
+        self._terms = long_enough(self._terms, room)
+        self._kinds = long_enough(self._kinds, room)
+        self._texts += [None] * (len(self._there) - len(self._texts))
 
     def _keep(self, page_id: int, own: Watched) -> None:
         """Keep a page as it is, and pack the one that was put or unpacked before all others."""
@@ -421,10 +416,3 @@ def count_of_scope(watched: Mapping[int, Watched], scope: str) -> int:
     if isinstance(watched, WatchedPages):
         return watched.count_by_scope()[scope]
     return sum(own.page.scope == scope for own in watched.values())
-
-
-def _longer(array: NDArray[Kind], more: int) -> NDArray[Kind]:
-    """An array with so many more elements of zero."""
-    longer = np.zeros(len(array) + more, array.dtype)
-    longer[: len(array)] = array
-    return longer

@@ -6,15 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from pollwise.growth import long_enough
 from pollwise.page_columns import PageColumns, as_columns, coded
 from pollwise.scheduler.cell_rate import CellRate
-from pollwise.scheduler.waiting_pages import (
-    Place,
-    Places,
-    WaitingLine,
-    WaitingPages,
-    with_room,
-)
+from pollwise.scheduler.waiting_pages import Place, Places, WaitingLine, WaitingPages
 from pollwise.types import Budget, Page
 
 __all__ = ["FirstCopies"]
@@ -84,7 +79,7 @@ class FirstCopies:
         if len(columns) == 0:
             return
         self._pages.add(columns)
-        self._turns = with_room(self._turns, int(columns.ids.max()) + 1, _NOT_IN_LINE)
+        self._turns = long_enough(self._turns, int(columns.ids.max()) + 1, _NOT_IN_LINE)
         if len(columns) < _FEW:
             for page in columns:
                 self._line_up(page)

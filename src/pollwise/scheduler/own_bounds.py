@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.growth import long_enough
 from pollwise.page_columns import PageColumns
 from pollwise.types import Page
 
@@ -91,8 +92,8 @@ class OwnBoundsTable:
     """Rows of `OwnBounds` by page id, some 90 bytes each."""
 
     def __init__(self) -> None:
-        self._rows = np.zeros(0, _ROW)
-        self.columns: dict[str, NDArray[Any]] = {}
+        self._rows: NDArray[Any] = np.zeros(0, _ROW)
+        self.columns = {name: self._rows[name] for name in _FIELDS}
         """The fields of all rows, to be read and written: those of `OwnBounds`."""
         self.scopes: list[str] = []
         """The politeness scope of each row."""
@@ -100,7 +101,6 @@ class OwnBoundsTable:
         self._row_of = np.zeros(0, np.int32)
         """By page id; -1: nothing is kept of the page."""
         self._free: list[int] = []
-        self._make_room(0)
 
     def __iter__(self) -> Iterator[OwnBounds]:
         return (OwnBounds(self, row) for row in self.rows().tolist())
@@ -129,10 +129,7 @@ class OwnBoundsTable:
         rows = np.concatenate([np.array(reused, np.int64), np.arange(more) + self._count])
         self._make_room(self._count + more)
         self._count += more
-        most = int(pages.ids.max()) + 1
-        if most > len(self._row_of):
-            grown = max(most, 2 * len(self._row_of)) - len(self._row_of)
-            self._row_of = np.concatenate([self._row_of, np.full(grown, -1, np.int32)])
+        self._row_of = long_enough(self._row_of, int(pages.ids.max()) + 1, -1)
         self._row_of[pages.ids] = rows
         columns = self.columns
         columns["page_id"][rows] = pages.ids
@@ -159,12 +156,9 @@ class OwnBoundsTable:
         self._free.append(own.row)
 
     def _make_room(self, rows: int) -> None:
-        """Make room for so many rows, and for an eighth more."""
-        had = len(self._rows)
-        if rows > had or not self.columns:
-            longer = np.zeros(rows + rows // 8, _ROW)
-            longer[:had] = self._rows
-            self._rows = longer
+        before = self._rows
+        self._rows = long_enough(before, rows)
+        if self._rows is not before:
             self.columns = {name: self._rows[name] for name in _FIELDS}
 
 

@@ -5,10 +5,11 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.growth import long_enough
 from pollwise.page_columns import PageColumns
 from pollwise.types import Page
 
-__all__ = ["Place", "Places", "WaitingLine", "WaitingPages", "with_room"]
+__all__ = ["Place", "Places", "WaitingLine", "WaitingPages"]
 
 Place = tuple[float, int, int]
 """Of a page in a line: its rank, the smallest first, its turn, its id."""
@@ -57,7 +58,7 @@ class WaitingPages:
         if len(pages) < _MANY:
             self._single.update((page.id, page) for page in pages)
             return
-        self._where = with_room(self._where, int(pages.ids.max()) + 1, _NOWHERE)
+        self._where = long_enough(self._where, int(pages.ids.max()) + 1, _NOWHERE)
         self._where[pages.ids] = len(self._batches) * _BATCH + np.arange(len(pages))
         self._batches.append(pages)
         self._left.append(len(pages))
@@ -162,12 +163,3 @@ class WaitingLine:
             self._from_places = self._places[at]
         else:
             self._places = self._from_places = None
-
-
-def with_room(array: NDArray[np.int64], room: int, blank: int) -> NDArray[np.int64]:
-    """An array by page id with room for ids below `room`, and for an eighth more if it has none."""
-    if room <= len(array):
-        return array
-    longer = np.full(room + room // 8, blank, array.dtype)
-    longer[: len(array)] = array
-    return longer
