@@ -2,12 +2,14 @@
 
 import itertools
 import math
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.events import Added, HostBlocked, Removed, Tick
+from pollwise.scheduler import first_copies
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.first_copies import FirstCopies
 from pollwise.scheduler.scheduler import Scheduler
@@ -94,6 +96,27 @@ class TestQueue:
         while (page := some.take(now + 10.0, always_free)) is not None:
             ready.remove(page)
         assert not ready
+
+    @steady
+    @given(
+        st.lists(
+            st.tuples(st.sampled_from("abc"), st.sampled_from([1.0, 2.0]), st.booleans()),
+            max_size=12,
+        )
+    )
+    def test_whether_few_come_or_many_does_not_matter(self, drawn):
+        pages = [Page(n, scope=s, weight=w, paused=p) for n, (s, w, p) in enumerate(drawn)]
+
+        def busy_at_first(scope: str, now: float) -> float:
+            return max(now, 3.0) if scope == "b" else now
+
+        orders = []
+        for few in (0, 100):
+            with mock.patch.object(first_copies, "_FEW", few):
+                some = waiting(*pages)
+            orders.append([some.take(now, busy_at_first) for now in (0.0, 3.0) for _ in pages])
+            assert some.next_at == math.inf
+        assert orders[0] == orders[1]
 
     def test_a_page_waits_for_its_host_and_others_go_first(self):
         some = waiting(Page(0, scope="a", weight=9.0), Page(1, scope="b"))
