@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
+from pollwise.policies.index.clocks import clock_lift
 from pollwise.policies.index.prior import burst_share, weigh_rates
 from pollwise.policies.index.sites import look_at_site, refresh_surge
 from pollwise.policies.index.state import (
@@ -85,6 +86,7 @@ def _believe(state: IndexState, page: int) -> None:
     for j in range(RATE_COUNT):
         common.belief[j] = common.steady[j] + share * (common.bursts[j] - common.steady[j])
     common.believed = common.modelled = page
+    common.clock_lift = clock_lift(state, page)
 
 
 @kernel(allocates=False)
@@ -109,6 +111,7 @@ def refresh_belief(state: IndexState, page: int) -> None:
         return
     if common.believed != page:
         _believe(state, page)
+    common.clock_lift = clock_lift(state, page)
     if own.site >= 0:
         if own.surges != state.sites[own.site].surges:
             look_at_site(state, page)

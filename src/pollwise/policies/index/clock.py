@@ -15,19 +15,15 @@ from typing import Any
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.page_index import chance_after, ticks_between
-from pollwise.policies.index.state import IndexState
+from pollwise.policies.index.state import LEAST_CLOCK_ODDS, TELLS_AFTER, IndexState
 from pollwise.units import DAY
 
-__all__ = ["FIRST_CLOCK_ODDS", "learn_clock", "learn_tick", "ticks_since_change"]
+__all__ = ["learn_clock", "learn_tick", "ticks_since_change"]
 
-FIRST_CLOCK_ODDS = -3.5
-_MOST_ODDS = 6.0
 _MARGIN = 1200.0
 """Seconds after the change that a tick is set to."""
 _NEAR = 1440.0
 """Times of day agree if they differ by fewer seconds."""
-_SOON = 10_800.0
-"""A poll fewer seconds after a change would often find one anyway."""
 _TELLING = math.log(29.0)
 """Log-odds of one time: 29 of 30 changes by the clock come near the tick, and 1 of 30 others."""
 _LEAST_CHANCE = 0.03
@@ -42,9 +38,9 @@ def learn_tick(own: Any, polled_at: float, changed_at: float) -> None:
         agrees = apart < _NEAR
         if not agrees:
             own.clock_odds -= _TELLING
-        elif polled_at - changed_at > _SOON:
+        elif polled_at - changed_at > TELLS_AFTER:
             own.clock_odds += _TELLING
-        own.clock_odds = min(max(own.clock_odds, -_MOST_ODDS), _MOST_ODDS)
+        own.clock_odds = min(max(own.clock_odds, LEAST_CLOCK_ODDS), -LEAST_CLOCK_ODDS)
         if agrees or own.clock_odds < 0.0:
             own.tick = time
     else:
@@ -73,4 +69,5 @@ def learn_clock(state: IndexState, page: int, polled_at: float, changed: bool) -
     by_clock = min(max(by_clock, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
     by_rate = min(max(by_rate, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
     odds = by_clock / by_rate if changed else (1.0 - by_clock) / (1.0 - by_rate)
-    own.clock_odds = min(max(own.clock_odds + math.log(odds), -_MOST_ODDS), _MOST_ODDS)
+    moved = own.clock_odds + math.log(odds)
+    own.clock_odds = min(max(moved, LEAST_CLOCK_ODDS), -LEAST_CLOCK_ODDS)

@@ -7,12 +7,8 @@ import numpy as np
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import form_belief, judge_bursts, refresh_models
-from pollwise.policies.index.clock import (
-    FIRST_CLOCK_ODDS,
-    learn_clock,
-    learn_tick,
-    ticks_since_change,
-)
+from pollwise.policies.index.clock import learn_clock, learn_tick, ticks_since_change
+from pollwise.policies.index.clocks import count_clock, spoken_for_clock
 from pollwise.policies.index.dates import (
     FOUND_LATE,
     LATELY,
@@ -28,6 +24,7 @@ from pollwise.policies.index.prior import count_pages
 from pollwise.policies.index.sites import note_change, note_poll
 from pollwise.policies.index.state import (
     CHANGED_TABLE,
+    LEAST_CLOCK_ODDS,
     RATES_TOGETHER,
     SPELL_COUNT,
     UNCHANGED_TABLE,
@@ -163,13 +160,13 @@ def learn(state: IndexState, observation: Any) -> None:
     changed, last_changed_at = observation.outcome == _CHANGED, observation.last_changed_at
     own, common = state.pages[page], state.shared[0]
     first = math.isnan(own.seen_at)
-    seed = int(polled_at * _SEEDS_A_SECOND)
+    seed, spoken = int(polled_at * _SEEDS_A_SECOND), spoken_for_clock(own)
     likelihood_of(own.likelihood, own.first_rate, common.likelihood)
     dated = (changed or first) and 0.0 <= polled_at - last_changed_at < math.inf
     dated = dated and not last_changed_at <= own.seen_at
     if is_stamped(state.sites, own):
         dated = False
-        own.clock_odds = min(own.clock_odds, FIRST_CLOCK_ODDS)
+        own.clock_odds = LEAST_CLOCK_ODDS
     if first:
         _first_poll(state, page, polled_at, dated, last_changed_at)
     else:
@@ -217,6 +214,7 @@ def learn(state: IndexState, observation: Any) -> None:
         common.learned += 1
         common.compared += 1
         common.finding += (changed - common.finding) / min(float(common.compared), _MEMORY)
+    count_clock(state, page, spoken, spoken_for_clock(own))
     own.first_rate = keep_excerpt(common.likelihood, own.likelihood, seed)
     form_belief(state, page)
     count_pages(state)

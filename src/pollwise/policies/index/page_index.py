@@ -18,6 +18,7 @@ from pollwise.policies.index.state import (
     INDEX_TABLE,
     NO_SURGE,
     STALE_SURGE,
+    TELLS_AFTER,
     TILTS,
     UNCHANGED_TABLE,
     WAITING_SURGE,
@@ -52,6 +53,8 @@ __all__ = [
     "time_to_reach",
 ]
 
+_UNTOLD = -1.5
+"""Log-odds of the clock below which no date of a page has spoken for it."""
 SURELY = 0.8
 """The chance of a change from which patience ends, where slow rates are hopeful."""
 
@@ -115,7 +118,8 @@ def by_clock(own: Any, common: Any) -> bool:
 
     Not while a signal is pending: it tells of a change at another time.
     """
-    return own.signal == 0.0 and own.clock_odds > 0.0 and common.clock[1, 0] > 0.0
+    odds = own.clock_odds + common.clock_lift
+    return own.signal == 0.0 and odds > 0.0 and common.clock[1, 0] > 0.0
 
 
 @kernel(forceinline=True, allocates=False)
@@ -125,9 +129,25 @@ def has_told(own: Any) -> bool:
 
 
 @kernel(forceinline=True, allocates=False)
+def _awaited_tick(own: Any) -> float:
+    """The second of the day at which a page by the clock is polled: its tick.
+
+    If it is taken for such a one only as others are, it is later, when a date tells: polled right
+    after its tick, a page that changes every few hours would look like one that changes once a day.
+    """
+    return float(own.tick + TELLS_AFTER if own.clock_odds < _UNTOLD else own.tick)
+
+
+@kernel(forceinline=True, allocates=False)
+def _ticks(tick: float, begin: float, end: float) -> int:
+    """How often a time of the day came between two times."""
+    return int(math.floor((end - tick) / DAY) - math.floor((begin - tick) / DAY))
+
+
+@kernel(forceinline=True, allocates=False)
 def ticks_between(own: Any, begin: float, end: float) -> int:
     """How often a page that changes by the clock may have changed between two times."""
-    return int(math.floor((end - own.tick) / DAY) - math.floor((begin - own.tick) / DAY))
+    return _ticks(own.tick, begin, end)
 
 
 @kernel(forceinline=True, allocates=False)
@@ -200,11 +220,12 @@ def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
     if not common.learning:
         return _told_index_at(own, common, step)
     if by_clock(own, common):
-        ticks = ticks_between(own, own.seen_at, now)
+        tick = _awaited_tick(own)
+        ticks = _ticks(tick, own.seen_at, now)
         if ticks <= 0:
             return 0.0
         if ticks <= CLOCK_TICKS:
-            late = ((now - own.tick) % DAY) / DAY if common.late else 0.0
+            late = ((now - tick) % DAY) / DAY if common.late else 0.0
             return _clock_index_at(own, common, ticks) * (1.0 - late)
     _weigh(own, common)
     return _index_at(own, common, step)
@@ -225,7 +246,7 @@ def time_to_reach(
             for ticks in range(1, CLOCK_TICKS + 1):
                 if _clock_index_at(own, common, ticks) >= price:
                     # A copy made at a tick has it behind it.
-                    return ticks * DAY - (own.seen_at - own.tick) % DAY
+                    return ticks * DAY - (own.seen_at - _awaited_tick(own)) % DAY
         _weigh(own, common)
     low, high = -1, TIME_COUNT
     stride, step = TIME_COUNT, TIME_COUNT // 2

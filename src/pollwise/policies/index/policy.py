@@ -24,7 +24,6 @@ from pollwise.policies.arrays import (
 )
 from pollwise.policies.base import StateDict
 from pollwise.policies.compiled import CompiledPolicy
-from pollwise.policies.index.clock import FIRST_CLOCK_ODDS
 from pollwise.policies.index.dates import FIRST_DATE_ODDS
 from pollwise.policies.index.groups import MOST_GROUPS, charge_group
 from pollwise.policies.index.learning import worth_after
@@ -39,6 +38,7 @@ from pollwise.policies.index.queue import (
 )
 from pollwise.policies.index.state import (
     CALENDAR,
+    FIRST_CLOCK_ODDS,
     INDEX_HOST,
     INDEX_PAGE,
     INDEX_SHARED,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT
+from pollwise.policies.index.clocks import count_clock, spoken_for_clock
 from pollwise.policies.index.page_index import has_told
 from pollwise.policies.index.state import POOL_CAPACITY, TILTS, IndexState
 from pollwise.rates.excerpt import likelihood_of
@@ -299,9 +300,13 @@ def recount(state: IndexState, pages: NDArray[np.int64]) -> None:
     """Count all pages by site and kind anew; the prior of all pages stays as it is."""
     common = state.shared[0]
     common.round += 2  # what was counted is void
+    common.clocked = common.dated = 0.0
+    for site in state.sites:
+        site.clocked = site.dated = 0.0
     for page in pages:
         if has_told(state.pages[page]):
             _count_page(state, page)
+        count_clock(state, page, -1.0, spoken_for_clock(state.pages[page]))
     common.next = 0
     common.bursty = common.all = 0.0
     common.round += 1

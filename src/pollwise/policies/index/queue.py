@@ -32,6 +32,7 @@ from pollwise.policies.arrays import ABSENT, HELD, LEASED, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.index.belief import form_belief, refresh_belief
 from pollwise.policies.index.chance import note_outcome
+from pollwise.policies.index.clocks import count_clock, spoken_for_clock
 from pollwise.policies.index.first_copies import copy_can_wait
 from pollwise.policies.index.groups import count_page, have_moved, note_swept
 from pollwise.policies.index.learning import learn
@@ -178,6 +179,7 @@ def remove_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
             count_page(state.shared, state.pages[page].group, -1, -1 if offered else 0)
             _leave(state, page)
             leave_site(state, page)
+            count_clock(state, page, spoken_for_clock(state.pages[page]), -1.0)
             state.pages[page].where = ABSENT
 
 

@@ -19,11 +19,13 @@ __all__ = [
     "CALENDAR",
     "CHANGED_TABLE",
     "CLOCK_TICKS",
+    "FIRST_CLOCK_ODDS",
     "INDEX_HOST",
     "INDEX_PAGE",
     "INDEX_SHARED",
     "INDEX_SITE",
     "INDEX_TABLE",
+    "LEAST_CLOCK_ODDS",
     "NEW",
     "NO_SURGE",
     "PAGES_BY_RATE",
@@ -35,6 +37,7 @@ __all__ = [
     "SPELL_COUNT",
     "STALE_SURGE",
     "SURGES",
+    "TELLS_AFTER",
     "TILTS",
     "UNCHANGED_TABLE",
     "WAITING_SURGE",
@@ -121,6 +124,8 @@ INDEX_SITE = np.dtype(
         ("pull_odds", "f8", (PULLS,)),  # log-odds of each pull
         ("first_date", "f8"),  # that was told with the latest first copy; NaN: none yet
         ("stamp_odds", "f8"),  # log-odds that it stamps its pages whether they change or not
+        ("clocked", "f8"),  # its pages with two dates, each by how far these speak for the clock
+        ("dated", "f8"),  # how many there are
         ("page", "i8"),  # one of its pages; -1: there is none
         ("signals", "f8"),  # of its pages
         ("true_signals", "f8"),
@@ -139,6 +144,12 @@ INDEX_HOST = np.dtype(
 
 CLOCK_TICKS = 64
 """Days, at most, between two polls of a page that changes by the clock."""
+FIRST_CLOCK_ODDS = -3.5
+LEAST_CLOCK_ODDS = -6.0
+"""Log-odds of a page whose dates say that it has no clock, or are not believed."""
+TELLS_AFTER = 28_800.0
+"""Seconds after a change from which its time speaks for the clock: sooner, a page that changes
+every few hours would often agree, too."""
 
 NO_SURGE, SEEN_SURGE, STALE_SURGE, WAITING_SURGE = range(4)
 """What a surge of changes does to the index: nothing; it is seen; the copy is stale; all wait."""
@@ -185,6 +196,8 @@ INDEX_SHARED = np.dtype(
         ("young_odds", "f8"),  # log-odds that are added for young pages
         ("spells", "f8", (RATE_COUNT,)),  # between changes, of all pages
         ("pull_odds", "f8", (PULLS,)),  # of all sites, see INDEX_SITE
+        ("clocked", "f8"),  # of all pages, see INDEX_SITE
+        ("dated", "f8"),
         ("signals", "f8"),  # of all pages
         ("true_signals", "f8"),
         ("copy_waited", "i8"),  # 1: no first copy was made with the latest selection
@@ -219,6 +232,7 @@ INDEX_SHARED = np.dtype(
         ("own_spells", "f4", (SPELL_COUNT,)),  # those of a page
         ("believed", "i8"),  # the page looked at last
         ("belief", "f4", (RATE_COUNT,)),  # the probability of each of its rates now
+        ("clock_lift", "f8"),  # what other pages add to its log-odds of changing by the clock
         ("modelled", "i8"),  # the page whose models were worked out last; the next two are of it
         ("steady", "f4", (RATE_COUNT,)),
         ("bursts", "f4", (RATE_COUNT,)),

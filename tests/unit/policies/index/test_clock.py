@@ -8,9 +8,9 @@ import pytest
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
-from pollwise.policies.index.clock import FIRST_CLOCK_ODDS, learn_tick, ticks_since_change
+from pollwise.policies.index.clock import learn_tick, ticks_since_change
 from pollwise.policies.index.page_index import by_clock, ticks_between
-from pollwise.policies.index.state import CLOCK_TICKS
+from pollwise.policies.index.state import CLOCK_TICKS, FIRST_CLOCK_ODDS
 from pollwise.types import Observation, Outcome, Page
 
 DAY, HOUR = 86_400.0, 3600.0
