@@ -8,7 +8,7 @@ import numpy as np
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import form_belief, judge_bursts, refresh_models
 from pollwise.policies.index.clock import learn_clock, learn_tick, ticks_since_change
-from pollwise.policies.index.clocks import count_clock, spoken_for_clock
+from pollwise.policies.index.clock_share import count_clock, spoken_for_clock
 from pollwise.policies.index.dates import (
     FOUND_LATE,
     LATELY,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT
-from pollwise.policies.index.clocks import count_clock, spoken_for_clock
+from pollwise.policies.index.clock_share import count_clock, spoken_for_clock
 from pollwise.policies.index.page_index import has_told
 from pollwise.policies.index.state import POOL_CAPACITY, TILTS, IndexState
 from pollwise.rates.excerpt import likelihood_of

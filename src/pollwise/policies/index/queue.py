@@ -32,7 +32,7 @@ from pollwise.policies.arrays import ABSENT, HELD, LEASED, tells
 from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.index.belief import form_belief, refresh_belief
 from pollwise.policies.index.chance import note_outcome
-from pollwise.policies.index.clocks import count_clock, spoken_for_clock
+from pollwise.policies.index.clock_share import count_clock, spoken_for_clock
 from pollwise.policies.index.first_copies import copy_can_wait
 from pollwise.policies.index.groups import count_page, have_moved, note_swept
 from pollwise.policies.index.learning import learn

@@ -7,7 +7,7 @@ import pytest
 
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.policies.index.clocks import clock_lift
+from pollwise.policies.index.clock_share import clock_lift
 from pollwise.policies.index.page_index import by_clock, index_of, time_to_reach
 from pollwise.policies.index.state import FIRST_CLOCK_ODDS, TELLS_AFTER
 from pollwise.types import Observation, Outcome, Page
