@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from pollwise.errors import InputError
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web.fetcher import HttpFetcher
@@ -14,7 +15,7 @@ from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 
-from .test_kept_connections import KNOWN, NOTHING, WRONG
+from .test_kept_connections import KNOWN, NOTHING, WRONG, Host, serving
 
 MOVED = """/clock /etag-new /gzip /redirect/1 /redirect-to /flapping /storm /not-utf-8 /binary
 /interim/3 /modified-now-and-the-same"""
@@ -177,3 +178,33 @@ async def test_without_a_copy_all_is_asked_for(server, clock, following):
     async with Polled(server, clock, following) as polled:
         poll = polled.poller.poll(polled.page("/not-modified"), PageMemory())
         assert "without a condition" in (await poll).result.error
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/#top", "/?#top", "/a?b#top", "/a b", "/a?b c", "/a\tb", "/a\r\nX-A: 1", "/a\x7f"),
+        *("/\xe9", "/?q=\xe9", '/a"b', "/a?<b>", ""),
+    ],
+)
+async def test_a_path_that_is_spelled_otherwise_is_sent_as_by_all_others(clock, following, path):
+    host, told = Host([b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"], closes=False), []
+    for is_at_once in (True, False):
+        host.heads.clear()
+        async with (
+            serving(host) as origin,
+            HttpFetcher(clock=clock, allow_private=True) as fetcher,
+        ):
+            name = origin.removeprefix("http://")
+            polite = following(fetcher)
+            poller = WebPoller(polite, RobotsTxt(polite, clock=clock), clock=clock)
+            await poller.poll(Page(7, f"{origin}/", name), NOTHING)
+            page = Page(7, origin + path, name)
+            try:
+                report = await (poller.poll if is_at_once else poller._polled)(page, KNOWN)
+                said = (report.result.error or "").replace(name, "h")
+            except InputError as error:
+                said = str(error).replace(name, "h")
+            told.append((said, [head.replace(name.encode(), b"h") for head in host.heads[2:]]))
+    assert told[0] == told[1]
+    assert b"X-A" not in b"".join(told[0][1])
