@@ -10,9 +10,11 @@ import pytest
 from pollwise.errors import InputError
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.types import Outcome, Page, PageMemory
+from pollwise.web import answers
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import WebPoller
+from pollwise.web.robots_rules import Rules
 from pollwise.web.robots_txt import RobotsTxt
 
 from .test_kept_connections import KNOWN, NOTHING, WRONG, Host, serving
@@ -208,3 +210,47 @@ async def test_a_path_that_is_spelled_otherwise_is_sent_as_by_all_others(clock, 
             told.append((said, [head.replace(name.encode(), b"h") for head in host.heads[2:]]))
     assert told[0] == told[1]
     assert b"X-A" not in b"".join(told[0][1])
+
+
+class _Failing:
+    """What somebody gave to a fetcher, and fails."""
+
+    def __call__(self, *_):
+        raise RuntimeError("a bug")
+
+
+@pytest.mark.parametrize("where", ["host_delay", "blocked_for", "allows", "own_headers", "request"])
+async def test_what_goes_wrong_as_it_begins_is_raised_by_the_poll(
+    server, clock, following, monkeypatch, where
+):
+    """And not by who begins it: he has other polls, whose reports count."""
+    async with Polled(server, clock, following) as polled:
+        with monkeypatch.context() as patch:
+            match where:
+                case "host_delay" | "blocked_for":
+                    patch.setattr(polled.polite, f"_{where}", _Failing())
+                case "allows":
+                    patch.setattr(Rules, "allows", _Failing())
+                case "own_headers":
+                    patch.setattr(polled.fetcher, "_sent_along", _Failing())
+                case "request":
+                    patch.setattr(answers, "_request", _Failing())
+            poll = asyncio.ensure_future(polled.poller.poll(polled.page("/"), KNOWN))
+            with pytest.raises(RuntimeError, match="a bug"):
+                await poll
+        assert polled.fetcher._deadlines._ends == {}, "nothing of it is left"
+        assert polled.fetcher._any.connector._acquired == set()
+        assert (await polled.poller.poll(polled.page("/"), KNOWN)).result.error is None
+
+
+async def test_headers_that_cannot_be_made_are_an_error_of_the_poll(
+    server, clock, following, monkeypatch
+):
+    def refuse(*_):
+        raise InputError("no such login")
+
+    async with Polled(server, clock, following) as polled:
+        monkeypatch.setattr(polled.fetcher, "_sent_along", refuse)
+        report = await polled.poller.poll(polled.page("/"), KNOWN)
+        assert report.result.observation.outcome is Outcome.FAILED
+        assert report.result.error == "no such login"

@@ -104,7 +104,7 @@ def ask_at_once(
         return None
     try:
         request = _request(path[1], authority, session.headers, headers)
-    except ValueError:
+    except BaseException:
         lent.give_up()
         raise
     lent.ask(request, told)

@@ -302,7 +302,6 @@ class HttpFetcher:
         if self._sessions is None or self._proxy is not None or not conditions:
             return None
         is_given = parts.scope in self._given
-        headers = conditions | self._sent_along(url, is_given)
         begun = Begun(url, self._deadlines, told)
 
         def heard(message: RawResponseMessage | None) -> None:
@@ -314,14 +313,15 @@ class HttpFetcher:
             begun.tell(result)
 
         try:
+            headers = conditions | self._sent_along(url, is_given)
             session = self._session_to(is_any=self._allow_private or is_given)
             begun.asked = ask_at_once(session, parts, headers, heard)
-        except (aiohttp.ClientError, ValueError):
-            begun.asked = None
-        if begun.asked is not None:
-            return begun
-        begun.give_up()
-        return None
+        except (aiohttp.ClientError, ValueError, PostponedError):
+            return None  # it is said of the fetch that is made instead
+        finally:
+            if begun.asked is None:
+                begun.give_up()
+        return None if begun.asked is None else begun
 
     async def go_on(self, begun: Begun) -> FetchResult:
         """The result of a fetch that was begun."""
