@@ -254,3 +254,23 @@ async def test_headers_that_cannot_be_made_are_an_error_of_the_poll(
         report = await polled.poller.poll(polled.page("/"), KNOWN)
         assert report.result.observation.outcome is Outcome.FAILED
         assert report.result.error == "no such login"
+
+
+async def test_an_answer_that_comes_as_its_time_ends_counts(server, clock, following):
+    """In one turn of the loop: the time is over, and then the answer is read."""
+    async with Polled(server, clock, following) as polled:
+        poll = polled.begun("/")
+        protocol, received = poll.fetch.exchange.asked._lent._protocol, asyncio.Event()
+        heard = protocol.data_received
+
+        def receive(data):
+            poll.fetch.exchange.hand_on()
+            heard(data)
+            received.set()
+
+        protocol.data_received = receive
+        report = await poll
+        assert report.result.error is None
+        assert report.result.observation.outcome is Outcome.UNCHANGED
+        assert received.is_set()
+        assert (await polled.begun("/")).result == report.result

@@ -188,6 +188,11 @@ class Begun:
         self.ends_at = deadlines.add(self.hand_on)
         self.begun_at = self.ends_at - deadlines.seconds
 
+    @property
+    def is_told(self) -> bool:
+        """Whether nobody is to be told any more."""
+        return self._told is None
+
     def hand_on(self) -> None:
         """Tell that there is no result yet."""
         self.tell(None)
@@ -304,13 +309,14 @@ class HttpFetcher:
         is_given = parts.scope in self._given
         begun = Begun(url, self._deadlines, told)
 
-        def heard(message: RawResponseMessage | None) -> None:
-            if message is None or begun.asked is None:
+        def heard(message: RawResponseMessage | None) -> bool:
+            if message is None or begun.asked is None or begun.is_told:
                 begun.tell(None)
-                return
+                return False
             result = self._told(url, url, message.code, message.headers)
             begun.asked.release()
             begun.tell(result)
+            return True
 
         try:
             headers = conditions | self._sent_along(url, is_given)
