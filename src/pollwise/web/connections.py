@@ -320,6 +320,11 @@ class _Answers(ResponseHandler):
             self.set_response_params(**_PARSING)
             self._tell(None)
         super().data_received(data)
+        error, body = self.exception(), self._payload
+        if error is not None and body is not None and not body.is_eof():
+            # aiohttp tells only who waits for a head. And not at once: who was just woken, as a
+            # chunk has ended, would not look for it before he waits again.
+            self._loop.call_soon(body.set_exception, error)
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         message, _ = data
