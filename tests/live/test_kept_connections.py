@@ -65,6 +65,7 @@ class Host:
 
     pieces: list[bytes]
     closes: bool
+    pause: float = 0.0
     heads: list[bytes] = field(default_factory=list)
     connections: int = 0
 
@@ -76,7 +77,7 @@ class Host:
                 for piece in self.pieces:
                     writer.write(piece)
                     await writer.drain()
-                    await asyncio.sleep(0)
+                    await asyncio.sleep(self.pause)
                 if self.closes:
                     break
         writer.close()
@@ -102,7 +103,6 @@ async def outcomes(
             clock=lambda: 0.0,
             given={origin.removeprefix("http://")},
             max_bytes=200,
-            timeout=5.0,  # some garbled bodies end with that, in both ways
             own_headers=own,
         ) as fetcher,
     ):
@@ -240,6 +240,32 @@ def whole_answers(draw: st.DrawFn) -> bytes:
 @example(OK + b"Content-Length: 2\r\n\r\nokmore")
 def test_they_are_kept_after_the_same_answers(answer):
     both([answer], False, memory=KNOWN)
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+
+
+@pytest.mark.parametrize("before", [[], [HINTS]], ids=["at once", "after an interim answer"])
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [CHUNKED + b"5\r\nhello\r\nzz\r\n"],
+        [CHUNKED, b"5\r\nhello\r\n", b"zz\r\n"],
+        [CHUNKED, b"5\r\nhello\r", b"\nzz\r\n"],
+    ],
+    ids=["at once", "later", "later, as a chunk ends"],
+)
+async def test_a_body_that_gets_garbled_ends_the_fetch(clock, fetching, before, pieces):
+    """However it arrives: its head was read already when the bad chunk comes, or was not."""
+    host = Host([*before, *pieces], closes=True, pause=0.05)
+    async with (
+        serving(host) as origin,
+        fetching(clock=clock, allow_private=True, timeout=10.0) as fetcher,
+    ):
+        result = await fetcher.fetch(origin + "/", NOTHING)
+    assert result.error is not None
+    assert result.error.startswith("the answer is no HTTP: Invalid character in chunk size")
 
 
 WRONG = """/status/429?retry_after=5 /status/503 /status/204 /status/304 /etag-long /etag-odd

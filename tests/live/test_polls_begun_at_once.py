@@ -7,14 +7,17 @@ from functools import partial
 
 import pytest
 
+from pollwise.errors import InputError
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.types import Outcome, Page, PageMemory
+from pollwise.web import answers
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import WebPoller
+from pollwise.web.robots_rules import Rules
 from pollwise.web.robots_txt import RobotsTxt
 
-from .test_kept_connections import KNOWN, NOTHING, WRONG
+from .test_kept_connections import KNOWN, NOTHING, WRONG, Host, serving
 
 MOVED = """/clock /etag-new /gzip /redirect/1 /redirect-to /flapping /storm /not-utf-8 /binary
 /interim/3 /modified-now-and-the-same"""
@@ -177,3 +180,97 @@ async def test_without_a_copy_all_is_asked_for(server, clock, following):
     async with Polled(server, clock, following) as polled:
         poll = polled.poller.poll(polled.page("/not-modified"), PageMemory())
         assert "without a condition" in (await poll).result.error
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/#top", "/?#top", "/a?b#top", "/a b", "/a?b c", "/a\tb", "/a\r\nX-A: 1", "/a\x7f"),
+        *("/\xe9", "/?q=\xe9", '/a"b', "/a?<b>", ""),
+    ],
+)
+async def test_a_path_that_is_spelled_otherwise_is_sent_as_by_all_others(clock, following, path):
+    host, told = Host([b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"], closes=False), []
+    for is_at_once in (True, False):
+        host.heads.clear()
+        async with (
+            serving(host) as origin,
+            HttpFetcher(clock=clock, allow_private=True) as fetcher,
+        ):
+            name = origin.removeprefix("http://")
+            polite = following(fetcher)
+            poller = WebPoller(polite, RobotsTxt(polite, clock=clock), clock=clock)
+            await poller.poll(Page(7, f"{origin}/", name), NOTHING)
+            page = Page(7, origin + path, name)
+            try:
+                report = await (poller.poll if is_at_once else poller._polled)(page, KNOWN)
+                said = (report.result.error or "").replace(name, "h")
+            except InputError as error:
+                said = str(error).replace(name, "h")
+            told.append((said, [head.replace(name.encode(), b"h") for head in host.heads[2:]]))
+    assert told[0] == told[1]
+    assert b"X-A" not in b"".join(told[0][1])
+
+
+class _Failing:
+    """What somebody gave to a fetcher, and fails."""
+
+    def __call__(self, *_):
+        raise RuntimeError("a bug")
+
+
+@pytest.mark.parametrize("where", ["host_delay", "blocked_for", "allows", "own_headers", "request"])
+async def test_what_goes_wrong_as_it_begins_is_raised_by_the_poll(
+    server, clock, following, monkeypatch, where
+):
+    """And not by who begins it: he has other polls, whose reports count."""
+    async with Polled(server, clock, following) as polled:
+        with monkeypatch.context() as patch:
+            match where:
+                case "host_delay" | "blocked_for":
+                    patch.setattr(polled.polite, f"_{where}", _Failing())
+                case "allows":
+                    patch.setattr(Rules, "allows", _Failing())
+                case "own_headers":
+                    patch.setattr(polled.fetcher, "_sent_along", _Failing())
+                case "request":
+                    patch.setattr(answers, "_request", _Failing())
+            poll = asyncio.ensure_future(polled.poller.poll(polled.page("/"), KNOWN))
+            with pytest.raises(RuntimeError, match="a bug"):
+                await poll
+        assert polled.fetcher._deadlines._ends == {}, "nothing of it is left"
+        assert polled.fetcher._any.connector._acquired == set()
+        assert (await polled.poller.poll(polled.page("/"), KNOWN)).result.error is None
+
+
+async def test_headers_that_cannot_be_made_are_an_error_of_the_poll(
+    server, clock, following, monkeypatch
+):
+    def refuse(*_):
+        raise InputError("no such login")
+
+    async with Polled(server, clock, following) as polled:
+        monkeypatch.setattr(polled.fetcher, "_sent_along", refuse)
+        report = await polled.poller.poll(polled.page("/"), KNOWN)
+        assert report.result.observation.outcome is Outcome.FAILED
+        assert report.result.error == "no such login"
+
+
+async def test_an_answer_that_comes_as_its_time_ends_counts(server, clock, following):
+    """In one turn of the loop: the time is over, and then the answer is read."""
+    async with Polled(server, clock, following) as polled:
+        poll = polled.begun("/")
+        protocol, received = poll.fetch.exchange.asked._lent._protocol, asyncio.Event()
+        heard = protocol.data_received
+
+        def receive(data):
+            poll.fetch.exchange.hand_on()
+            heard(data)
+            received.set()
+
+        protocol.data_received = receive
+        report = await poll
+        assert report.result.error is None
+        assert report.result.observation.outcome is Outcome.UNCHANGED
+        assert received.is_set()
+        assert (await polled.begun("/")).result == report.result

@@ -26,8 +26,8 @@ __all__ = ["Answer", "Asked", "answered", "ask_at_once"]
 
 _ORIGIN = re.compile(r"(https?)://((\[[0-9a-f:]+\]|[a-z0-9._-]*[a-z0-9_-])(?::([0-9]+))?)")
 """Of a canonical URL: scheme, host with port, host, port."""
-_PATH = re.compile(r"(/[^?]*(?:\?.+)?)\??")
-"""What is asked for there."""
+_PATH = re.compile(r"(/[!$-;=@-~]*(?:\?[!$-;=?-~]+)?)\??")
+"""What is asked for there: characters that mean themselves in a request, and no fragment."""
 _CONDITIONS = frozenset({"If-None-Match", "If-Modified-Since"})
 _FEW = 16
 _REMEMBERED = 4096
@@ -88,7 +88,9 @@ def ask_at_once(
     headers: Mapping[str, str],
     told: Heard | None = None,
 ) -> Asked | None:
-    """Ask for a URL without waiting for anything; None: no connection to it was kept.
+    """Ask for a URL without waiting for anything.
+
+    None: no connection to it was kept, or it is not spelled as it is asked for.
 
     The session has a `Connector`. `told`: see `Lent.ask`, also for errors.
     """
@@ -102,7 +104,7 @@ def ask_at_once(
         return None
     try:
         request = _request(path[1], authority, session.headers, headers)
-    except ValueError:
+    except BaseException:
         lent.give_up()
         raise
     lent.ask(request, told)

@@ -35,8 +35,10 @@ __all__ = [
     "once_only",
 ]
 
-Heard = Callable[[RawResponseMessage | None], None]
-"""Takes the answer to a request if that is a plain 304; None: it is, or will be, something else."""
+Heard = Callable[[RawResponseMessage | None], bool]
+"""Takes the answer to a request if that is a plain 304; None: it is, or will be, something else.
+
+Says whether it has taken it."""
 
 _MAX_INTERIM = 10
 """Interim (1xx) answers before one answer. Each is handled without a pause for anybody else."""
@@ -330,12 +332,9 @@ class _Answers(ResponseHandler):
         self._tell(None)
 
     def _tell(self, message: RawResponseMessage | None) -> bool:
-        """Tell who is to be told, once; whether somebody was."""
+        """Tell who is to be told, once; whether the message was taken."""
         told, self._told = self._told, None
-        if told is None:
-            return False
-        told(message)
-        return True
+        return told is not None and told(message)
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
@@ -353,6 +352,11 @@ class _Answers(ResponseHandler):
             self.set_response_params(**_PARSING)
             self._tell(None)
         super().data_received(data)
+        error, body = self.exception(), self._payload
+        if error is not None and body is not None and not body.is_eof():
+            # aiohttp tells only who waits for a head. And not at once: who was just woken, as a
+            # chunk has ended, would not look for it before he waits again.
+            self._loop.call_soon(body.set_exception, error)
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         message, _ = data

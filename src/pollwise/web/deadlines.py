@@ -1,6 +1,7 @@
 """Deadlines of things that are all given the same time: one timer for all of them."""
 
 import asyncio
+import math
 from collections.abc import Callable
 
 __all__ = ["Deadlines"]
@@ -38,12 +39,16 @@ class Deadlines:
             self._timer = None
 
     def _look(self) -> None:
+        """Call the first if its time is over; before, as it may raise, set the timer for the next.
+
+        Each has a turn of the loop, as it would with a timer of its own.
+        """
         loop = asyncio.get_running_loop()
-        self._timer = None
-        while self._ends:
-            call, ends_at = next(iter(self._ends.items()))
-            if ends_at > loop.time():
-                self._timer = loop.call_at(ends_at, self._look)
-                return
-            del self._ends[call]
-            call()
+        call, ends_at = next(iter(self._ends.items()), (None, math.inf))
+        due = call if ends_at <= loop.time() else None
+        if due is not None:
+            del self._ends[due]
+        next_at = next(iter(self._ends.values()), None)
+        self._timer = None if next_at is None else loop.call_at(next_at, self._look)
+        if due is not None:
+            due()

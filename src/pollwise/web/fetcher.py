@@ -188,6 +188,11 @@ class Begun:
         self.ends_at = deadlines.add(self.hand_on)
         self.begun_at = self.ends_at - deadlines.seconds
 
+    @property
+    def is_told(self) -> bool:
+        """Whether nobody is to be told any more."""
+        return self._told is None
+
     def hand_on(self) -> None:
         """Tell that there is no result yet."""
         self.tell(None)
@@ -302,26 +307,27 @@ class HttpFetcher:
         if self._sessions is None or self._proxy is not None or not conditions:
             return None
         is_given = parts.scope in self._given
-        headers = conditions | self._sent_along(url, is_given)
         begun = Begun(url, self._deadlines, told)
 
-        def heard(message: RawResponseMessage | None) -> None:
-            if message is None or begun.asked is None:
+        def heard(message: RawResponseMessage | None) -> bool:
+            if message is None or begun.asked is None or begun.is_told:
                 begun.tell(None)
-                return
+                return False
             result = self._told(url, url, message.code, message.headers)
             begun.asked.release()
             begun.tell(result)
+            return True
 
         try:
+            headers = conditions | self._sent_along(url, is_given)
             session = self._session_to(is_any=self._allow_private or is_given)
             begun.asked = ask_at_once(session, parts, headers, heard)
-        except (aiohttp.ClientError, ValueError):
-            begun.asked = None
-        if begun.asked is not None:
-            return begun
-        begun.give_up()
-        return None
+        except (aiohttp.ClientError, ValueError, PostponedError):
+            return None  # it is said of the fetch that is made instead
+        finally:
+            if begun.asked is None:
+                begun.give_up()
+        return None if begun.asked is None else begun
 
     async def go_on(self, begun: Begun) -> FetchResult:
         """The result of a fetch that was begun."""

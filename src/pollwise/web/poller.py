@@ -180,7 +180,12 @@ class WebPoller:
 
     def poll(self, page: Page, memory: PageMemory) -> Awaitable[PollReport]:
         """See `Poller.poll`."""
-        begun = self._begun(page, memory)
+        try:
+            begun = self._begun(page, memory)
+        except Exception as error:  # for who waits: who calls may have begun others
+            failed = asyncio.get_running_loop().create_future()
+            failed.set_exception(error)
+            return failed
         return self._polled(page, memory) if begun is None else begun
 
     def _begun(self, page: Page, memory: PageMemory) -> "_BegunPoll | None":

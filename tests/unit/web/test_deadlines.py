@@ -43,3 +43,39 @@ def test_nothing_is_called_after_the_end():
         assert called == []
 
     run(look())
+
+
+def test_the_others_are_called_though_one_raises():
+    async def look():
+        loop, deadlines, called = asyncio.get_running_loop(), Deadlines(10.0), []
+        raised = []
+        loop.set_exception_handler(lambda _, context: raised.append(str(context["exception"])))
+
+        def fail():
+            deadlines.add(lambda: called.append(("again", round(loop.time()))))
+            raise RuntimeError("a bug")
+
+        deadlines.add(fail)
+        deadlines.add(lambda: called.append(("together", round(loop.time()))))
+        await asyncio.sleep(4.0)
+        deadlines.add(lambda: called.append(("later", round(loop.time()))))
+        await asyncio.sleep(30.0)
+        assert called == [("together", 10), ("later", 14), ("again", 20)]
+        assert raised == ["a bug"]
+
+    run(look())
+
+
+def test_what_is_taken_out_by_the_call_before_is_not_called():
+    async def look():
+        deadlines, called = Deadlines(10.0), []
+
+        def other():
+            called.append(2)
+
+        deadlines.add(lambda: (called.append(1), deadlines.take_out(other)))
+        deadlines.add(other)
+        await asyncio.sleep(30.0)
+        assert called == [1]
+
+    run(look())
