@@ -11,6 +11,7 @@ from pollwise.types import Page
 
 __all__ = [
     "Coded",
+    "MadePages",
     "PageColumns",
     "SharedTerms",
     "TellingTexts",
@@ -213,7 +214,24 @@ def from_lists(lists: Mapping[str, Any]) -> tuple[Page, ...]:
     )
 
 
-class _Scoped(Sequence[Page]):
+class MadePages(Sequence[Page]):
+    """Pages that are made when they are asked for, by `made`."""
+
+    def made(self, place: int) -> Page:
+        """The page at this place."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, place: int) -> Page: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Page]: ...
+    def __getitem__(self, place: int | slice) -> Page | Sequence[Page]:
+        if isinstance(place, slice):
+            return [self.made(at) for at in range(len(self))[place]]
+        return self.made(place)
+
+
+class _Scoped(MadePages):
     """Pages with other politeness scopes."""
 
     def __init__(self, pages: Sequence[Page], terms: Coded[SharedTerms]) -> None:
@@ -223,18 +241,13 @@ class _Scoped(Sequence[Page]):
     def __len__(self) -> int:
         return len(self._pages)
 
-    @overload
-    def __getitem__(self, place: int) -> Page: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Page]: ...
-    def __getitem__(self, place: int | slice) -> Page | Sequence[Page]:
-        if isinstance(place, slice):
-            return [self[at] for at in range(len(self))[place]]
+    def made(self, place: int) -> Page:
+        """See `MadePages`."""
         terms = self._terms.distinct[self._terms.numbers[place]]
         return replace(self._pages[place], scope=terms.scope)
 
 
-class _Picked(Sequence[Page]):
+class _Picked(MadePages):
     """The pages at some places of others."""
 
     def __init__(self, pages: Sequence[Page], places: NDArray[np.int64]) -> None:
@@ -244,13 +257,8 @@ class _Picked(Sequence[Page]):
     def __len__(self) -> int:
         return len(self._places)
 
-    @overload
-    def __getitem__(self, place: int) -> Page: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Page]: ...
-    def __getitem__(self, place: int | slice) -> Page | Sequence[Page]:
-        if isinstance(place, slice):
-            return [self[at] for at in range(len(self))[place]]
+    def made(self, place: int) -> Page:
+        """See `MadePages`."""
         return self._pages[int(self._places[place])]
 
 

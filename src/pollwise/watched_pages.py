@@ -5,13 +5,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.growth import long_enough
-from pollwise.page_columns import Coded, PageColumns, SharedTerms
+from pollwise.page_columns import Coded, MadePages, PageColumns, SharedTerms
 from pollwise.types import Noise, Outcome, Page, PageMemory
 
 __all__ = ["Watched", "WatchedPages", "WatchedPart", "count_of_scope", "memory_of", "urls_by_id"]
@@ -294,8 +294,8 @@ class WatchedPages(MutableMapping[int, Watched]):
         return Watched(page, memory, bool(self._gone[page_id]), outcome)
 
 
-class _PackedPages(Sequence[Page]):
-    """Pages that are made when they are asked for."""
+class _PackedPages(MadePages):
+    """Pages that are unpacked when they are asked for."""
 
     def __init__(
         self,
@@ -321,13 +321,8 @@ class _PackedPages(Sequence[Page]):
     def __len__(self) -> int:
         return len(self._texts)
 
-    @overload
-    def __getitem__(self, place: int) -> Page: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Page]: ...
-    def __getitem__(self, place: int | slice) -> Page | Sequence[Page]:
-        if isinstance(place, slice):
-            return [self[at] for at in range(len(self))[place]]
+    def made(self, place: int) -> Page:
+        """See `MadePages`."""
         kinds, terms = self._coded
         texts = self._texts[place]
         assert texts is not None, place
