@@ -9,7 +9,6 @@ import pytest
 from pollwise.events import Command, Event, HostBlocked, Poll, Polled
 from pollwise.live.journal import rerun
 from pollwise.live.loop import run
-from pollwise.live.progress import Watched
 from pollwise.live.session import Session
 from pollwise.objectives import Detection, Freshness
 from pollwise.policies.base import Policy
@@ -26,6 +25,7 @@ from pollwise.store.records import (
 )
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
+from pollwise.watched_pages import Watched
 from pollwise.web.poller import PollReport
 
 TWO_PAGE_POLICIES = ("ucb1", "ucb1-raw", "ts", "gp-ucb")

@@ -16,11 +16,12 @@ from pollwise.live.incoming import Incoming
 from pollwise.live.listening.http_server import answering, application
 from pollwise.live.listening.hub_routes import hub_routes
 from pollwise.live.listening.subscriber import Subscriber
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.sources.view import NO_HUB, HubLinks
 from pollwise.store import Store
 from pollwise.store.records import NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory
+from pollwise.watched_pages import Watched
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.hubs import Hubs
 from pollwise.web.own_servers import listen_on

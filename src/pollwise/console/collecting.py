@@ -15,9 +15,10 @@ from pollwise.console.quantities import number
 from pollwise.console.tables import short
 from pollwise.console.watching import trouble_of
 from pollwise.insight.capacity import taken_words
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.store.place import Place
+from pollwise.watched_pages import Watched
 from pollwise.web.crawl_urls import crawl_url
 
 if TYPE_CHECKING:

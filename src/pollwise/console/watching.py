@@ -28,8 +28,9 @@ from pollwise.watched_pages import count_of_scope
 
 if TYPE_CHECKING:
     from pollwise.live.ahead import Ahead
-    from pollwise.live.progress import Progress, Watched
+    from pollwise.live.progress import Progress
     from pollwise.settings import WatchSettings
+    from pollwise.watched_pages import Watched
     from pollwise.web.poller import PollReport
 
 __all__ = ["Detail", "WatchDisplay", "trouble_of"]

@@ -24,7 +24,7 @@ from pollwise.live.changed_settings import changes_of
 from pollwise.live.clock import LiveClock
 from pollwise.live.collection_standing import CollectionTotals, Standing, StandingCounter
 from pollwise.live.opening import opened
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.live.run_figures import BesideRun
 from pollwise.live.session import Run, Session, run_until_stopped
 from pollwise.live.web_polling import MakePoller, fetching, web_poller
@@ -35,6 +35,7 @@ from pollwise.store.place import file_of
 from pollwise.store.records import NewPage
 from pollwise.texts import read_bytes
 from pollwise.types import Outcome, Page, PageMemory, Version
+from pollwise.watched_pages import Watched
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
 from pollwise.web.poller import Poller, PollReport

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from pollwise.errors import InputError
 from pollwise.events import Signalled
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.store import Store
 from pollwise.store.records import FoundItem
 from pollwise.units import DAY
+from pollwise.watched_pages import Watched
 from pollwise.web.urls import joined, scope_of
 
 __all__ = ["ListedPages"]

@@ -12,11 +12,12 @@ from typing import Any
 from pollwise.events import Added, Event, HostFreed, PolicyReady, Staffed, Tick
 from pollwise.live.clock import Clock
 from pollwise.live.incoming import Incoming
-from pollwise.live.progress import Progress, Watched, heeded, progress_of, remask
+from pollwise.live.progress import Progress, heeded, progress_of, remask
 from pollwise.live.under_way import MANY, UnderWay
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget
+from pollwise.watched_pages import Watched
 from pollwise.web.poller import Poller
 
 __all__ = ["run"]

@@ -20,7 +20,7 @@ from pollwise.watched_pages import Watched
 from pollwise.web.noise.by_hand import MaskChange
 from pollwise.web.poller import PollReport
 
-__all__ = ["Progress", "Watched", "heeded", "progress_of", "remask"]
+__all__ = ["Progress", "heeded", "progress_of", "remask"]
 
 _NOTHING = PageMemory()  # one for the million pages of a fringe
 _MANY = 500

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pollwise.events import Command, Poll, WakeAt
-from pollwise.live.progress import Watched
 from pollwise.store.records import PollResult
 from pollwise.types import Outcome, Page, has_same_parts
+from pollwise.watched_pages import Watched
 from pollwise.web.noise.by_hand import MaskChange
 from pollwise.web.poller import Poller, PollReport
 

@@ -28,7 +28,7 @@ from pollwise.live.listed_pages import ListedPages
 from pollwise.live.named_scopes import NamedScopes
 from pollwise.live.opening import opened
 from pollwise.live.outside import Outside, reach_outside
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.live.recalling import recalling
 from pollwise.live.reloading import ReadAgain, Reloading
 from pollwise.live.requests import ChangeSettings, described
@@ -44,6 +44,7 @@ from pollwise.store import Place, Store
 from pollwise.store.place import command
 from pollwise.store.records import NewPage
 from pollwise.types import Outcome, Page
+from pollwise.watched_pages import Watched
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.rendering.browser import require_renderable
 from pollwise.web.traffic import Traffic

@@ -105,10 +105,11 @@ class Dispatch:
     def _need_first_copies(self, pages: PageColumns) -> NDArray[np.bool_]:
         if self._first_copies.own_rate is None:
             return np.zeros(len(pages), np.bool_)
-        polled = [*self._under_way, *(page_id for page_id, *_ in self._back_offs.rests())]
         needs: NDArray[np.bool_] = np.isnan(pages.seen_at)
-        if polled and needs.any():
-            needs &= ~np.isin(pages.ids, polled)
+        for place in np.flatnonzero(needs).tolist():
+            page_id = pages.ids.item(place)
+            if page_id in self._under_way or self._back_offs.until(page_id) is not None:
+                needs[place] = False  # it was polled
         return needs
 
     def update(self, pages: Sequence[Page], now: float) -> None:

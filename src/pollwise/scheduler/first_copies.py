@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pollwise.growth import long_enough
+from pollwise.array_growth import long_enough
 from pollwise.page_columns import PageColumns, as_columns, coded
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.waiting_pages import Place, Places, WaitingLine, WaitingPages

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.growth import long_enough
+from pollwise.array_growth import long_enough
 from pollwise.page_columns import PageColumns
 from pollwise.types import Page
 

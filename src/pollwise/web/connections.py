@@ -44,8 +44,11 @@ _MAX_INTERIM = 10
 """Interim (1xx) answers before one answer. Each is handled without a pause for anybody else."""
 _KEPT_FOR = 15.0
 _SHORTEST_KEPT = 1.0
+"""A connection closed after fewer seconds without a request was not closed for having none."""
 _EARLIER = 0.8
+"""The share of the seconds after which a host closed a connection, in which the next are used."""
 _MANY_HOSTS = 10_000
+"""Hosts of which that is remembered."""
 
 _OUR_SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _OUR_SHORTAGE_LOOKING_UP = frozenset({socket.EAI_SYSTEM, socket.EAI_MEMORY})
@@ -187,8 +190,8 @@ class Connector(aiohttp.TCPConnector):
 
         This is what aiohttp does with most, without looking whether somebody waits: nobody does.
         """
-        no_usual = self._closed or self._cleanup_handle is None
-        if no_usual or protocol.should_close or self._room.is_full:
+        is_usual = not self._closed and self._cleanup_handle is not None
+        if not is_usual or protocol.should_close or self._room.is_full:
             self._release(key, protocol)
             return
         self._acquired.discard(protocol)

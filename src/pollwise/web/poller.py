@@ -417,10 +417,6 @@ class WebPoller:
         return _failed(page, memory, now, error, (until,) if blocked else ())
 
     def _paced(self, page: Page, rules: Rules, now: float) -> tuple[Notice, ...]:
-        origin = divided(page.url).origin
-        known = self._told.get(self._groups.get(page.scope, page.scope))
-        if known is not None and origin in known and known[origin][0] == rules.expires_at:
-            return ()  # as a rule
         origins, origin = self._origins(page), origin_of(page.url)
         told, told_delay = origins[origin]
         if told == rules.expires_at:

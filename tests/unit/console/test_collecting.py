@@ -12,10 +12,11 @@ from pollwise.collecting.link_filter import Rejected
 from pollwise.console.collecting import CollectDisplay
 from pollwise.console.log import LogFormat
 from pollwise.live.collection_standing import Standing
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.policies.collecting.next_links import LikelyLink
 from pollwise.store.records import PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory
+from pollwise.watched_pages import Watched
 from pollwise.web.poller import PollReport
 
 STANDING = Standing(polls=9, documents=3, relevant=1, fringe=7, hosts=6, taken=6.0)

@@ -1,8 +1,8 @@
 """Pages that lead to others that are watched: what is told of them."""
 
 from pollwise.console.redirects import Redirects
-from pollwise.live.progress import Watched
 from pollwise.types import Page, PageMemory
+from pollwise.watched_pages import Watched
 
 URLS = [f"http://{name}.example/" for name in "abcd"]
 WATCHED = {i: Watched(Page(i, url), PageMemory()) for i, url in enumerate(URLS)}

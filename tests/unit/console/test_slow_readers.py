@@ -13,10 +13,11 @@ import pytest
 from pollwise.cli.answers import notify
 from pollwise.console.slow_readers import end_beside, stderr_beside
 from pollwise.console.watching import Detail, WatchDisplay
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.settings import WatchSettings
 from pollwise.store.records import PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory
+from pollwise.watched_pages import Watched
 from pollwise.web.poller import PollReport
 
 MANY = 20_000

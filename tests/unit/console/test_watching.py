@@ -10,10 +10,11 @@ from pollwise.console.log import LogFormat, notices_in
 from pollwise.console.watching import Detail, WatchDisplay
 from pollwise.events import Added, HostBlocked
 from pollwise.live.ahead import Ahead, NextPoll
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.settings import WatchSettings
 from pollwise.store.records import PollResult
 from pollwise.types import Noise, Observation, Outcome, Page, PageMemory, Version
+from pollwise.watched_pages import Watched
 from pollwise.web.poller import PollReport
 
 URL = "http://a.example/:smile:/[bold]page?" + "x" * 80

@@ -26,7 +26,7 @@ from pollwise.live.control import (
 )
 from pollwise.live.incoming import Incoming
 from pollwise.live.loop import run
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.live.requests import (
     AddPages,
     ChangePages,
@@ -47,6 +47,7 @@ from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.store.retention import parse_retention
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, Version
+from pollwise.watched_pages import Watched
 from pollwise.web.poller import PollReport
 
 A, B = "http://a.example/", "http://b.example/"

@@ -6,10 +6,11 @@ from pollwise.errors import StoreBusyError
 from pollwise.events import Signalled
 from pollwise.live import listed_pages
 from pollwise.live.listed_pages import ListedPages
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.store import Store
 from pollwise.store.records import Batch, FoundItem, NewPage, PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory
+from pollwise.watched_pages import Watched
 from pollwise.web.poller import PollReport
 
 SITE = "http://a.example/"

@@ -20,12 +20,13 @@ from pollwise.events import (
 )
 from pollwise.live.incoming import Incoming
 from pollwise.live.loop import run
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.records import Discoveries, Discovery, PollResult
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, Version
+from pollwise.watched_pages import Watched
 from pollwise.web.poller import PollReport
 
 ONE_A_SECOND = Budget(1.0)

@@ -11,7 +11,7 @@ from pollwise.insight.noise import masked_parts
 from pollwise.live.control import carry_out
 from pollwise.live.incoming import Incoming
 from pollwise.live.loop import run
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.live.requests import ChangePages, MaskPart, UnmaskPart
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.scheduler.scheduler import Scheduler
@@ -20,6 +20,7 @@ from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, MaskState, Observation, Outcome, Page, PageMemory, Version
+from pollwise.watched_pages import Watched
 from pollwise.web.change import Comparison, compare
 from pollwise.web.poller import PollReport
 

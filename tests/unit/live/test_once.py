@@ -9,12 +9,13 @@ from pollwise.events import Event, HostBlocked
 from pollwise.live.incoming import Incoming
 from pollwise.live.loop import run
 from pollwise.live.once import Once
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.policies.deadline.uniform import Uniform
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.records import PollResult
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
+from pollwise.watched_pages import Watched
 from pollwise.web.poller import PollReport
 
 RATE = 1 / 60

@@ -19,10 +19,11 @@ from pollwise.live.listening.subscription import (
     denied,
     failed,
 )
-from pollwise.live.progress import Progress, Watched
+from pollwise.live.progress import Progress
 from pollwise.sources.view import HubLinks
 from pollwise.store import Store
 from pollwise.store.records import StoredSubscription
+from pollwise.watched_pages import Watched
 from pollwise.web.hubs import Hubs
 from pollwise.web.urls import scope_of
 
