@@ -7,14 +7,20 @@ halves the time to compile a policy. A part that Python calls as well is compile
 Kernels that call each other in a circle cannot be compiled so, nor one that Python calls while
 another is being compiled.
 
+Code that was kept on disk is not parsed, as numba does in case that other functions call it, before
+one does; and what numba needs itself is loaded in less than half of the time.
+
 Not all of what this builds upon is public, so pollwise asks for the versions of numba that have it.
 """
 
+import sys
+from importlib.util import find_spec
 from types import FunctionType
 from typing import Any
 
+from llvmlite import binding
 from numba.core import sigutils
-from numba.core.caching import NullCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
@@ -32,6 +38,51 @@ class _Part(JITCodeLibrary):
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
+
+
+class _Kept(JITCodeLibrary):
+    """Code from the disk."""
+
+    _bitcode: bytes
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: Any) -> "_Kept":
+        name, _, (machine_code, bitcode) = state
+        kept = cls(codegen, name)
+        kept._bitcode = bitcode
+        kept.enable_object_caching()
+        kept._set_compiled_object(machine_code)
+        kept._finalize_final_module()
+        return kept
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """See numba; the names in there are not known to its engine."""
+        return self._codegen._engine.get_function_address(name)  # type: ignore[no-any-return]
+
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None:
+            self._shared_module = binding.parse_bitcode(self._bitcode)
+            self._codegen._engine._load_defined_symbols(self._shared_module)
+        return self._shared_module
+
+
+class _KeptResults(CompileResultCacheImpl):
+    """What is compiled, as it is kept."""
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        """See numba."""
+        codegen = target_context.codegen()
+        codegen._library_class = _Kept
+        try:
+            return super().rebuild(target_context, payload)
+        finally:
+            del codegen._library_class
+
+
+class _KernelCache(FunctionCache):
+    """The cache of a kernel."""
+
+    _impl_class = _KeptResults
 
 
 class _StandIn:
@@ -61,10 +112,18 @@ class Kernel(CPUDispatcher):
     _compiler: Any
     _under_way = 0
     """How many kernels are being compiled, by the thread that has numba's lock."""
+    _is_numba_ready = False
+
+    def enable_caching(self) -> None:
+        """See numba."""
+        self._cache = _KernelCache(self.py_func)
 
     def compile(self, sig: Any) -> Any:
         """See numba."""
         with global_compiler_lock:
+            if not Kernel._is_numba_ready:
+                _make_ready(self.targetctx)
+                Kernel._is_numba_ready = True
             arguments = tuple(sigutils.normalize_signature(sig)[0])
             is_part = Kernel._under_way > 0
             known = self.overloads.get(arguments)
@@ -92,3 +151,38 @@ class Kernel(CPUDispatcher):
 
 def _is_part(compiled: Any) -> bool:
     return isinstance(compiled.library, _Part)
+
+
+def _make_ready(context: Any) -> None:
+    """Load what numba compiles and loads code by, as it does itself at the first function.
+
+    Each of the templates that the context is filled with has it look for more, though it finds them
+    all when it looks again at the end.
+    """
+    _load_array_functions()
+    context.refresh = lambda: None
+    try:
+        type(context).refresh(context)
+    finally:
+        del context.refresh
+    context.refresh()
+
+
+def _load_array_functions() -> None:
+    """Load these without scipy: that takes longer than all of numba, and no kernel here needs it.
+
+    numba loads it to know whether it is there. What does need it looks again.
+    """
+    if "numba.np.arraymath" in sys.modules:
+        return
+    from numba.np import linalg
+
+    def look_for_scipy() -> None:
+        if find_spec("scipy") is None:
+            raise ImportError("there is no scipy")
+
+    load_scipy, linalg.ensure_blas = linalg.ensure_blas, look_for_scipy
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = load_scipy

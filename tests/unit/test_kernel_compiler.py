@@ -44,6 +44,41 @@ for second in (-1.0, 101.0):
 print(sum(roots.stats.cache_hits.values()))
 """
 
+CALLED_BY_ANOTHER = """\
+import sys
+
+import numba
+import numpy as np
+
+from pollwise.kernel_cache import kernel
+
+
+@kernel
+def root(number):
+    if number < 0:
+        raise ValueError("no root")
+    return number**0.5
+
+
+@numba.njit
+def other(number):
+    return root(number) + 1
+
+
+@numba.njit
+def product(numbers):
+    return np.dot(numbers, numbers)
+
+
+print(root(9.0), sum(root.stats.cache_hits.values()), "scipy.linalg" in sys.modules)
+print(other(4.0))
+try:
+    other(-1.0)
+except ValueError as error:
+    print(error)
+print(product(np.ones(3)), "scipy.linalg" in sys.modules)
+"""
+
 
 @kernel
 def doubled(number):
@@ -117,10 +152,22 @@ def test_arrays_that_a_part_makes_are_freed():
 
 
 def test_errors_of_parts_are_raised_also_from_code_that_was_kept(tmp_path: Path):
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
-    for hits in (0, 1):
-        command = [sys.executable, str(program)]
-        ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        assert ended.stdout == f"(3.0, 2.0)\nno root\n('too large:', 101.0)\n{hits}\n"
+    for hits, said in enumerate(said_twice(PROGRAM, tmp_path)):
+        assert said == f"(3.0, 2.0)\nno root\n('too large:', 101.0)\n{hits}\n"
+
+
+def test_functions_that_others_compile_can_call_code_that_was_kept(tmp_path: Path):
+    for hits, said in enumerate(said_twice(CALLED_BY_ANOTHER, tmp_path)):
+        assert said == f"3.0 {hits} False\n3.0\nno root\n3.0 True\n"
+
+
+def said_twice(text: str, place: Path) -> list[str]:
+    """What a program says when its kernels are compiled, and when they are loaded."""
+    program = place / "program.py"
+    program.write_text(text)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(place / "kept")}
+    command = [sys.executable, str(program)]
+    return [
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
