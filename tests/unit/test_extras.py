@@ -66,3 +66,15 @@ def test_commands_load_no_library_of_an_extra():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
     )
     assert answer.stdout == "[]\n"
+
+
+def test_what_all_commands_need_takes_no_time_to_load():
+    program = (
+        "import sys, pollwise.cli.program;"
+        "slow = ['aiohttp', 'asyncio', 'numba', 'numpy', 'rich', 'sqlite3', 'uvloop'];"
+        "print([name for name in slow if name in sys.modules])"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert answer.stdout == "[]\n"

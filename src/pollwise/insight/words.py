@@ -2,9 +2,12 @@
 
 import math
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from pollwise.store.place import Place, command
 from pollwise.units import DAY, HOUR, MINUTE
+
+if TYPE_CHECKING:
+    from pollwise.store.place import Place
 
 __all__ = [
     "age",
@@ -37,8 +40,11 @@ _FRESH = 0.1
 """The share of the time since a change at most that is not worth telling."""
 
 
-def all_paused(db: Place | str) -> str:
+def all_paused(db: "Place | str") -> str:
     """Why nothing is foretold of a watch without any other page, and what helps."""
+    # Here, because it loads numpy, and the words of every command are in this module.
+    from pollwise.store.place import command
+
     resumes = command(db, "resume", "URL")
     return f"all pages are paused: `{resumes}` lets them be polled again"
 
