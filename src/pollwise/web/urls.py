@@ -62,7 +62,7 @@ def canonical(url: str) -> str:
     >>> canonical("HTTP://Example.org:80/a/../b?q=1#top")
     'http://example.org/b?q=1'
     """
-    return _parse(url)[1]
+    return url if _plainly_canonical(url) else _parse(url)[1]
 
 
 def joined(base: str, reference: str) -> str:
@@ -128,7 +128,7 @@ def spelled(url: str) -> Spelled:
 
     For URLs that are fetched: the latest are remembered.
     """
-    if len(url) <= _USUAL and (plain := _PLAIN.fullmatch(url)):
+    if plain := _plainly_canonical(url):
         scheme, host, port = plain["scheme"], plain["host"], plain["port"]
         scope = host if port is None else f"{host}:{port}"
         return Spelled(url, scope, f"{scheme}://{scope}")
@@ -143,6 +143,11 @@ def located(url: str) -> tuple[str, str]:
     """
     parsed, href = _parse(url)
     return href, parsed.host
+
+
+def _plainly_canonical(url: str) -> re.Match[str] | None:
+    """The parts of a URL that surely is canonical, without parsing it; None: nothing is said."""
+    return _PLAIN.fullmatch(url) if len(url) <= _USUAL else None
 
 
 def _parse(url: str, base: str | None = None) -> tuple[URL, str]:

@@ -125,5 +125,8 @@ def test_what_is_said_without_parsing_is_what_parsing_says(scheme, host, port, p
     except InputError:
         with pytest.raises(InputError):
             spelled(url)
+        with pytest.raises(InputError):
+            canonical(url)
     else:
+        assert canonical(url) == href
         assert spelled(url) == (href, scope, f"{href.partition(':')[0]}://{scope}")
