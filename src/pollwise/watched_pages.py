@@ -217,6 +217,8 @@ class WatchedPages(MutableMapping[int, Watched]):
 
     def _grow(self, room: int) -> None:
         """Make room for ids below `room`, and for an eighth more."""
+        if room <= len(self._there):
+            return
         self._there = long_enough(self._there, room)
         self._weights = long_enough(self._weights, room)
         self._seen_at = long_enough(self._seen_at, room)

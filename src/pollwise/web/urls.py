@@ -18,6 +18,7 @@ __all__ = [
     "located",
     "origin_of",
     "plain_scopes",
+    "plainly_joined",
     "scope_of",
     "spelled",
 ]
@@ -143,6 +144,19 @@ def located(url: str) -> tuple[str, str]:
     """
     parsed, href = _parse(url)
     return href, parsed.host
+
+
+def plainly_joined(origin: str, reference: str) -> str | None:
+    """What a reference without a fragment surely means on a page of this origin, without parsing.
+
+    None: nothing is said; it may be relative, or spelled in another way.
+
+    >>> plainly_joined("https://example.org", "/news"), plainly_joined("https://example.org", "b")
+    ('https://example.org/news', None)
+    """
+    is_path = reference.startswith("/") and not reference.startswith("//")
+    url = origin + reference if is_path else reference
+    return url if _plainly_canonical(url) else None
 
 
 def _plainly_canonical(url: str) -> re.Match[str] | None:

@@ -20,6 +20,7 @@ from pollwise.web.reading.parsed_page import (
     Link,
     ParsedPage,
 )
+from pollwise.web.urls import divided, plainly_joined
 
 __all__ = ["ROBOTS_NAMES", "read_markup"]
 
@@ -433,6 +434,9 @@ def _joined(base: str, reference: str) -> str:
 
     It is empty as well if the URL is longer than `_MAX_URL`.
     """
+    plain = plainly_joined(divided(base).origin, reference)
+    if plain is not None:
+        return plain
     try:
         url: str = join_url(base, reference)
     except ValueError:
