@@ -2,7 +2,7 @@
 
 import marshal
 import math
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -93,7 +93,8 @@ class WatchedPages(MutableMapping[int, Watched]):
         self._texts: list[bytes | None] = []
         """What only the page has, packed; None: it is only whole."""
         self._noise: dict[int, Noise] = {}
-        self._whole: dict[int, Watched] = {}
+        # Of a dict, what was put first is found behind all that was taken out of its front.
+        self._whole: OrderedDict[int, Watched] = OrderedDict()
         """Those that were put or unpacked last, the one before all others first."""
         self._by_number: tuple[list[SharedTerms], list[str]] = ([], [])
         """The terms and kinds in the order of their numbers, as far as they were looked up."""
@@ -217,6 +218,8 @@ class WatchedPages(MutableMapping[int, Watched]):
 
     def _grow(self, room: int) -> None:
         """Make room for ids below `room`, and for an eighth more."""
+        if room <= len(self._there):
+            return
         self._there = long_enough(self._there, room)
         self._weights = long_enough(self._weights, room)
         self._seen_at = long_enough(self._seen_at, room)

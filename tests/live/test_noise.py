@@ -18,6 +18,7 @@ from pollwise.store.records import NewPage
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web import polite_fetcher
+from pollwise.web.beside import Beside
 from pollwise.web.noise.looks import Copy
 
 HTML, JSON, FEED = "text/html", "application/json", "application/rss+xml"
@@ -194,6 +195,32 @@ async def test_a_page_of_nothing_but_noise_is_left_as_it_is(site, clock):
     assert memory.noise.changes_in_a_row == 19
     assert [n for n, cost in enumerate(costs) if cost == 3.0] == [1, 3, 7, 15]
     assert sum(costs) == 28 == len(site.asked) - 1
+
+
+async def test_a_look_that_brings_the_same_bytes_reads_nothing_more(site, clock, monkeypatch):
+    """The change stands, and later looks are fewer."""
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(text=f"<p>News {news} {'and on ' * 4000}", content_type=HTML)
+
+    async def recall(page_id: int) -> Copy | None:
+        raise AssertionError("the latest copy is asked for")
+
+    async def call(*_: object, **__: object) -> None:
+        raise AssertionError("the bodies are read beside")
+
+    monkeypatch.setattr(Beside, "call", call)
+    site.answers["/"] = answer
+    page, memory, costs = Page(0, site.url("/"), site.host), PageMemory(), []
+    async with web_poller(clock, crawl_delay=0.0, allow_private=True, recall=recall) as poller:
+        for n in range(6):
+            news = n
+            result = (await poller.poll(page, memory)).result
+            memory = result.memory
+            assert result.observation.outcome is Outcome.CHANGED
+            costs.append(result.observation.cost)
+    assert costs == [1.0, 2.0, 1.0, 2.0, 1.0, 1.0]
+    assert (memory.noise.gap, memory.noise.since_look) == (4, 2)
 
 
 async def test_a_look_that_is_refused_leaves_the_poll_as_it_was(site, clock):

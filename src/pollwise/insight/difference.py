@@ -143,7 +143,7 @@ def text_of(
     is read as well, such as a PDF, which else has no text.
     """
     body, content_type = store.body(version.body_hash), version.content_type or None
-    page = parse_page(body, version.content_type, url)
+    page = parse_page(body, version.content_type, url, text_alone=True)
     masks = () if record is None else record.memory.noise.masks
     parts = WHOLE if record is None else Parts.of(record.page)
     if not masks and page.blocks and parts == WHOLE and not _is_list(body, content_type):

@@ -29,6 +29,9 @@ __all__ = ["InitialState", "Journal", "rerun"]
 
 _STATE_SHARE = 0.01
 """The greatest share of the time to spend on each thing that is written now and then."""
+_BYTES_A_SECOND = 50e6
+"""How fast such a thing is written if it is large: all of it goes into the database anew, and
+before that into its log."""
 _RUNS_KEPT = 10
 _TRIES_AT_THE_END = 3
 """How often a run that is to end tries to write into a store that another program has locked. Each
@@ -137,7 +140,7 @@ class Journal:
         self._untold: set[int] = set()
         """Pages that were polled, of which nothing learned is written yet."""
         self._scheduler_state = _Seldom(scheduler.state, clock, stop)
-        self._other_states = _Seldom(states, clock, stop)
+        self._other_states = _Seldom(states, clock, stop, size=_bytes_of)
         # One thread for all writes.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._committed: asyncio.Future[None]
@@ -233,10 +236,21 @@ class Journal:
 
 
 class _Seldom(Generic[T]):
-    """Something to write, but not so often that it takes much time."""
+    """Something to write, but not so often that it takes much time.
 
-    def __init__(self, make: Callable[[], T], clock: Clock, stop: asyncio.Event) -> None:
+    `size` gives the bytes of what is large.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], T],
+        clock: Clock,
+        stop: asyncio.Event,
+        *,
+        size: Callable[[T], int] = lambda made: 0,
+    ) -> None:
         self._make = make
+        self._size = size
         self._clock = clock
         self._stop = stop
         self._due = -math.inf
@@ -247,5 +261,10 @@ class _Seldom(Generic[T]):
         if asked_at < self._due and not self._stop.is_set():
             return None
         made = self._make()
-        self._due = asked_at + (self._clock() - asked_at) / _STATE_SHARE
+        takes = self._clock() - asked_at + self._size(made) / _BYTES_A_SECOND
+        self._due = asked_at + takes / _STATE_SHARE
         return made
+
+
+def _bytes_of(states: Mapping[str, bytes]) -> int:
+    return sum(map(len, states.values()))

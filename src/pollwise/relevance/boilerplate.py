@@ -74,11 +74,12 @@ class FrequentItems:
         frequent = self._items[self._counts > times]
         return _contained(frequent, np.searchsorted(frequent, items), items)
 
-    def state(self) -> NDArray[np.int64]:
+    def state(self) -> NDArray[np.uint32]:
         """All of it as rows of numbers, for `from_state`."""
-        head = [[len(self), self._dropped, self._capacity]]
-        rows = np.column_stack([self._items, self._counts, self._missed])
-        return np.concatenate([np.array(head, np.int64), rows.astype(np.int64)])
+        rows = np.empty((len(self) + 1, 3), np.uint32)
+        rows[0] = len(self), self._dropped, self._capacity
+        rows[1:, 0], rows[1:, 1], rows[1:, 2] = self._items, self._counts, self._missed
+        return rows
 
     @classmethod
     def from_state(cls, rows: NDArray[np.int64]) -> "FrequentItems":
@@ -172,7 +173,7 @@ class Boilerplate:
         return {
             "host_names": np.frombuffer("\n".join(self._hosts).encode(), np.uint8),
             "host_pages": np.array([host.pages for host in hosts], np.int64),
-            "host_items": np.concatenate([np.empty((0, 3), np.int64), *summaries]),
+            "host_items": np.concatenate([np.empty((0, 3), np.uint32), *summaries]),
         }
 
     def load_state_dict(self, state: Mapping[str, NDArray[np.generic]]) -> None:

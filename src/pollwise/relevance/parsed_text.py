@@ -4,6 +4,7 @@ A block is the text of one block-level element (a paragraph, a list item, a tabl
 the title of the page, too). What a site repeats on page after page, it repeats by blocks.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -54,7 +55,7 @@ def parse_text(blocks: Sequence[str], judgement: float | None = None) -> ParsedT
     """
     numbers: dict[str, int] = {}
     block_numbers: dict[int, int] = {}
-    counted: dict[int, int] = {}
+    keys: list[int] = []
     room = _MAX_CHARACTERS
     for block in blocks[:_MAX_BLOCKS]:
         if room <= 0:
@@ -65,19 +66,21 @@ def parse_text(blocks: Sequence[str], judgement: float | None = None) -> ParsedT
             continue
         block_hash = xxhash.xxh32_intdigest(" ".join(found).encode())
         entry = block_numbers.setdefault(block_hash, len(block_numbers)) * MAX_TERMS
-        for term in found:
-            number = numbers.setdefault(term, len(numbers))
-            if number < MAX_TERMS:
-                counted[entry + number] = counted.get(entry + number, 0) + 1
-    keys = np.fromiter(counted, np.int64, len(counted))
+        keys += [
+            entry + number
+            for term in found
+            if (number := numbers.setdefault(term, len(numbers))) < MAX_TERMS
+        ]
+    counted = Counter(keys)
+    places = np.fromiter(counted, np.int64, len(counted))
     counts = np.fromiter(counted.values(), np.int64, len(counted))
     distinct = tuple(numbers)[:MAX_TERMS]
     return ParsedText(
         terms=distinct,
         hashes=term_hashes(distinct),
         blocks=np.fromiter(block_numbers, np.uint32, len(block_numbers)),
-        block_of=(keys // MAX_TERMS).astype(np.uint16),
-        term_of=(keys % MAX_TERMS).astype(np.uint16),
+        block_of=(places // MAX_TERMS).astype(np.uint16),
+        term_of=(places % MAX_TERMS).astype(np.uint16),
         counts=np.minimum(counts, 65535).astype(np.uint16),
         judgement=judgement,
     )

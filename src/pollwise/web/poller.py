@@ -315,19 +315,24 @@ class WebPoller:
                         usable = again.error is None and again.status in (200, 203)
                         if not usable or again.content_type != told:
                             raise PostponedError("the page cannot be had again")
-                        if len(bodies) == 1 and await self._read(
-                            *(again.body, long, say_the_same),
-                            *(compared.memory, [*bodies, again.body], told, parts),
-                            large=_LARGE_LOOK,
+                        if len(bodies) == 1 and (
+                            again.body == result.body  # as mostly: nothing is to be read for that
+                            or await self._read(
+                                *(again.body, long, say_the_same),
+                                *(compared.memory, [*bodies, again.body], told, parts),
+                                large=_LARGE_LOOK,
+                            )
                         ):
+                            compared = found_nothing(compared)
                             break
                         bodies.append(again.body)
-                    latest = await self._recall(page.id)
-                    compared = await self._read(
-                        *(result.body, long, look),
-                        *(memory, compared, bodies, told, parts, latest),
-                        large=_LARGE_LOOK,
-                    )
+                    else:
+                        latest = await self._recall(page.id)
+                        compared = await self._read(
+                            *(result.body, long, look),
+                            *(memory, compared, bodies, told, parts, latest),
+                            large=_LARGE_LOOK,
+                        )
             except (PostponedError, TimeoutError, UnreadableError):
                 compared = found_nothing(compared)
             except asyncio.CancelledError:

@@ -18,6 +18,7 @@ __all__ = [
     "located",
     "origin_of",
     "plain_scopes",
+    "plainly_joined",
     "scope_of",
     "spelled",
 ]
@@ -62,7 +63,7 @@ def canonical(url: str) -> str:
     >>> canonical("HTTP://Example.org:80/a/../b?q=1#top")
     'http://example.org/b?q=1'
     """
-    return _parse(url)[1]
+    return url if _plainly_canonical(url) else _parse(url)[1]
 
 
 def joined(base: str, reference: str) -> str:
@@ -128,7 +129,7 @@ def spelled(url: str) -> Spelled:
 
     For URLs that are fetched: the latest are remembered.
     """
-    if len(url) <= _USUAL and (plain := _PLAIN.fullmatch(url)):
+    if plain := _plainly_canonical(url):
         scheme, host, port = plain["scheme"], plain["host"], plain["port"]
         scope = host if port is None else f"{host}:{port}"
         return Spelled(url, scope, f"{scheme}://{scope}")
@@ -143,6 +144,24 @@ def located(url: str) -> tuple[str, str]:
     """
     parsed, href = _parse(url)
     return href, parsed.host
+
+
+def plainly_joined(origin: str, reference: str) -> str | None:
+    """What a reference without a fragment surely means on a page of this origin, without parsing.
+
+    None: nothing is said; it may be relative, or spelled in another way.
+
+    >>> plainly_joined("https://example.org", "/news"), plainly_joined("https://example.org", "b")
+    ('https://example.org/news', None)
+    """
+    is_path = reference.startswith("/") and not reference.startswith("//")
+    url = origin + reference if is_path else reference
+    return url if _plainly_canonical(url) else None
+
+
+def _plainly_canonical(url: str) -> re.Match[str] | None:
+    """The parts of a URL that surely is canonical, without parsing it; None: nothing is said."""
+    return _PLAIN.fullmatch(url) if len(url) <= _USUAL else None
 
 
 def _parse(url: str, base: str | None = None) -> tuple[URL, str]:

@@ -10,11 +10,14 @@ from itertools import repeat
 
 __all__ = ["is_html", "readable", "visible_blocks", "visible_text"]
 
-# Every alternative also ends at the end of the text, so that no scan fails and starts again one
-# character later: this keeps the time linear.
+_PLAIN_TAG = "[a-mo-ru-z/] [^>=]*+ >"
+"""What most tags are, behind the `<`: surely none that hides what follows, and without values."""
+# Every alternative but the first, of which the last has all, also ends at the end of the text, so
+# that no scan fails and starts again one character later: this keeps the time linear.
 _INVISIBLE = re.compile(
-    r"""
-    < (?: !-- (?: -?> | (?: [^-]++ | -(?!-!?>) )*+ (?:--!?>|\Z) )
+    rf"""
+    < (?: {_PLAIN_TAG} (?: [ \n]*+ < {_PLAIN_TAG} )*+
+        | !-- (?: -?> | (?: [^-]++ | -(?!-!?>) )*+ (?:--!?>|\Z) )
         | (script|style|template|noscript) (?=[\s/>])
           (?: [^<]++ | <(?!/\1[\s/>]) )*+ (?: </\1 [^>]*+ (?:>|\Z) | \Z )
         | [a-z/!?] [^>=]*+

@@ -382,3 +382,20 @@ async def test_only_the_begin_of_a_new_collection_is_logged(store, monkeypatch):
     commands = rerun(scheduler, store.initial_state(first.id), events)
     assert any(isinstance(c, Poll) for turn in commands for c in turn)
     assert list(store.events(second.id)) == [], "there is no state to run them again from"
+
+
+def test_what_is_large_is_written_as_seldom_as_it_takes_time():
+    """So the state of a large collection does not make most of what is written."""
+    stop, made, now = asyncio.Event(), [], 0.0
+
+    def make() -> bytes:
+        made.append(now)
+        return bytes(5_000_000)  # a tenth of a second
+
+    seldom = journal._Seldom(make, lambda: now, stop, size=len)
+    for second in range(31):
+        now = float(second)
+        seldom()
+    assert made == [0.0, 10.0, 20.0, 30.0]
+    stop.set()
+    assert seldom() is not None

@@ -88,3 +88,16 @@ def test_hosts_seen_long_ago_give_way(monkeypatch):
     for host in ("a", "a", "a", "a", "b", "c", "a", "d"):
         frames.observe(host, page("Whales"))
     assert frames.state_dict()["host_names"].tobytes().decode().split("\n") == ["c", "a", "d"]
+
+
+def test_states_of_earlier_versions_had_wider_numbers():
+    """Those of 0.6.0 and before have the rows of hosts by 64 bits."""
+    frames, page = Boilerplate(), parse_text(["whales sing", "ships sail"])
+    for _ in range(5):
+        frames.observe("h", page)
+    state = frames.state_dict()
+    earlier = Boilerplate()
+    earlier.load_state_dict({**state, "host_items": state["host_items"].astype(np.int64)})
+    assert earlier.counts("h", page).tolist() == frames.counts("h", page).tolist() == [0.0] * 4
+    again = earlier.state_dict()
+    assert all(np.array_equal(again[name], state[name]) for name in state)

@@ -3,7 +3,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError
-from pollwise.web.urls import canonical, joined, located, origin_of, scope_of, spelled
+from pollwise.web.urls import (
+    canonical,
+    joined,
+    located,
+    origin_of,
+    plainly_joined,
+    scope_of,
+    spelled,
+)
 
 
 @pytest.mark.parametrize(
@@ -125,5 +133,20 @@ def test_what_is_said_without_parsing_is_what_parsing_says(scheme, host, port, p
     except InputError:
         with pytest.raises(InputError):
             spelled(url)
+        with pytest.raises(InputError):
+            canonical(url)
     else:
+        assert canonical(url) == href
         assert spelled(url) == (href, scope, f"{href.partition(':')[0]}://{scope}")
+
+
+@given(
+    st.sampled_from(
+        ["", "/", "//", "http://h", "https://h.example:8443", "mailto:", "?", "HTTP://h"]
+    ),
+    st.lists(PIECES, max_size=3).map("/".join),
+    st.sampled_from(["http://h.example", "https://127.0.0.1:8443"]),
+)
+def test_what_is_joined_without_parsing_is_what_parsing_says(begin, rest, origin):
+    plain = plainly_joined(origin, begin + rest)
+    assert plain is None or plain == joined(f"{origin}/a/b.html", begin + rest)

@@ -9,7 +9,6 @@ anew and the whole fringe is valued with them, so the cost per page does not gro
 pages.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -20,6 +19,7 @@ from pollwise.policies.collecting.fringe_queue import (
     best,
     block_host,
     offer,
+    offer_new,
     value_all,
     value_new,
     value_some,
@@ -97,12 +97,11 @@ class FringeValue:
             return
         self._known.add(pages)
         web = self._known.web
-        for page in pages:
-            web.pages[page.id]["where"] = FRINGE
-            planned = float(web.pages[page.id]["planned"])
-            offer(web, page.id, -math.inf if math.isnan(planned) else planned)
-            self._unvalued.append(page.id)
-            self._gates.seen(page.id, int(web.pages[page.id]["host"]))
+        ids = np.array([page.id for page in pages])
+        offer_new(web, ids)
+        self._unvalued += ids.tolist()
+        for page_id, host in zip(ids.tolist(), web.pages["host"][ids].tolist(), strict=True):
+            self._gates.seen(page_id, host)
 
     def linked(self, page_id: int, links: Links) -> NDArray[np.int32]:
         """Learn what a fetched page links to; the pages that it did not link to before."""

@@ -35,6 +35,7 @@ __all__ = [
     "best",
     "block_host",
     "offer",
+    "offer_new",
     "value_all",
     "value_new",
     "value_some",
@@ -99,6 +100,15 @@ def offer(web: Web, page: int, value: float) -> None:
     web.pages[page].value = value
     web.hosts[host].root = meld(web.pages, web.hosts[host].root, page)
     _place_host(web, host)
+
+
+@kernel
+def offer_new(web: Web, pages: Ints) -> None:
+    """Add pages one after the other, each with its value of the plan, or the lowest of all."""
+    for page in pages:
+        planned = web.pages[page].planned
+        web.pages[page].where = FRINGE
+        offer(web, page, -math.inf if math.isnan(planned) else planned)
 
 
 @kernel

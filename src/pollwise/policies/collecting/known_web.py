@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.collecting.matching import Aim, match_of, match_texts
+from pollwise.policies.collecting.matching import Aim, match_new, match_texts
 from pollwise.policies.collecting.words import phrases, url_parts
 from pollwise.policies.structures.heap import HEAP
 from pollwise.types import Links, Page
@@ -210,40 +210,46 @@ class KnownWeb:
 
     def add(self, pages: Sequence[Page]) -> None:
         """Take in what the URLs of pages say; pages of an earlier traversal stay as they are."""
-        highest = max(page.id for page in pages)
-        self._grow(pages=highest + 1)
+        ids = np.array([page.id for page in pages])
+        self._grow(pages=int(ids.max()) + 1)
+        new = self.web.pages["end_word"][ids] == 0
+        self._enter([page for page, is_new in zip(pages, new.tolist(), strict=True) if is_new])
+
+    def _enter(self, pages: Sequence[Page]) -> None:
+        hosts, directories, words = [], [], []
+        ends = [self._n_page_words]
         for page in pages:
-            if self.web.pages[page.id]["end_word"] == 0:
-                self._enter(page)
+            parts = url_parts(page.url)
+            host_key = parts.host + "/"
+            directory = self._directory(host_key, 0)
+            hosts.append(self._host(host_key, directory))
+            for inner in parts.directories:
+                directory = self._directory(host_key + inner, directory)
+            directories.append(directory)
+            words += [self._word(word) for word in (*parts.words, host_key)]
+            ends.append(self._n_page_words + len(words))
+        self._grow(page_words=ends[-1])
+        self.web.page_words[ends[0] : ends[-1]] = words
+        self._n_page_words = ends[-1]
+        ids, table = np.array([page.id for page in pages], np.int64), self.web.pages
+        table["host"][ids], table["directory"][ids] = hosts, directories
+        table["first_word"][ids], table["end_word"][ids] = ends[:-1], ends[1:]
+        self._match_new(self.web.page_words, table, ids)
 
-    def _enter(self, page: Page) -> None:
-        parts = url_parts(page.url)
-        host_key = parts.host + "/"
-        directory = self._directory(host_key, 0)
-        host = self._hosts.setdefault(host_key, len(self._hosts))
-        if host + 1 == len(self._hosts):
-            self._grow(hosts=host + 1)
-            self.web.hosts[host]["directory"] = directory
-        for inner in parts.directories:
-            directory = self._directory(host_key + inner, directory)
-        words = [self._word(word) for word in parts.words]
-        words.append(self._word(host_key))
-        first = self._n_page_words
-        self._n_page_words = end = first + len(words)
-        self._grow(page_words=end)
-        self.web.page_words[first:end] = words
-        record = self.web.pages[page.id]
-        record["host"], record["directory"] = host, directory
-        record["first_word"], record["end_word"] = first, end
-        record["match"] = self._matched(self.web.page_words, first, end)
+    def _host(self, key: str, directory: int) -> int:
+        known = self._hosts.get(key)
+        if known is not None:
+            return known
+        host = self._hosts[key] = len(self._hosts)
+        self._grow(hosts=host + 1)
+        self.web.hosts["directory"][host] = directory
+        return host
 
-    def _matched(self, places: Table, first: int, end: int) -> float:
-        """Count a new text; its match."""
-        self.web.words["texts"][places[first:end]] += 1
-        self.web.totals[TEXTS] += 1
-        if not self.web.totals[AIMED]:
-            return 0.0
-        return match_of(self.web.words, places, first, end, float(self.web.totals[TEXTS]))
+    def _match_new(self, places: Table, texts: Table, new: NDArray[np.int64]) -> None:
+        """Count and match the new texts of a table."""
+        totals = self.web.totals
+        match_new(self.web.words, places, texts, new, totals[TEXTS], totals[AIMED] != 0)
+        totals[TEXTS] += len(new)
 
     def add_links(self, page_id: int, links: Links) -> tuple[int, int]:
         """Take in the new links of a page; gives first and end of their places in the table.
@@ -304,7 +310,7 @@ class KnownWeb:
             return known
         directory = self._directories[key] = len(self._directories)
         self._grow(directories=directory + 1)
-        self.web.directories[directory]["parent"] = parent
+        self.web.directories["parent"][directory] = parent
         return directory
 
     def _word(self, text: str) -> int:
@@ -329,8 +335,8 @@ class KnownWeb:
         self._n_anchor_words = end = first + len(words)
         self._grow(anchors=anchor + 1, anchor_words=end)
         self.web.anchor_words[first:end] = words
-        match = self._matched(self.web.anchor_words, first, end)
-        self.web.anchors[anchor] = (first, end, match)
+        self.web.anchors[anchor] = (first, end, 0.0)
+        self._match_new(self.web.anchor_words, self.web.anchors, np.array([anchor]))
         return anchor
 
     def _surrounding(self, text: str) -> int:
@@ -347,6 +353,6 @@ class KnownWeb:
         self._n_surrounding_words = end = first + len(words)
         self._grow(surroundings=around + 1, surrounding_words=end)
         self.web.surrounding_words[first:end] = words
-        match = self._matched(self.web.surrounding_words, first, end)
-        self.web.surroundings[around] = (first, end, match)
+        self.web.surroundings[around] = (first, end, 0.0)
+        self._match_new(self.web.surrounding_words, self.web.surroundings, np.array([around]))
         return around

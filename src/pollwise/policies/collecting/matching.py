@@ -11,12 +11,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.relevance.terms import terms
 
-__all__ = ["Aim", "match_of", "match_texts"]
+__all__ = ["Aim", "match_new", "match_texts"]
 
 _SHORTEST = 4
 """Letters that a beginning of a word needs to count for the word."""
@@ -55,7 +56,7 @@ class Aim:
 
 
 @kernel
-def match_of(
+def _match_of(
     words: NDArray[Any], places: NDArray[Any], first: int, end: int, texts: float
 ) -> float:
     """How much of the text whose words are in these places is the topic's, from 0 to 1."""
@@ -77,4 +78,26 @@ def match_texts(
     """Match the first `count` texts of a table anew; `total` is how many texts there are."""
     for at in range(count):
         text = texts[at]
-        texts[at].match = match_of(words, places, text.first_word, text.end_word, total)
+        texts[at].match = _match_of(words, places, text.first_word, text.end_word, total)
+
+
+@kernel
+def match_new(
+    words: NDArray[Any],
+    places: NDArray[Any],
+    texts: NDArray[Any],
+    new: NDArray[np.int64],
+    known: float,
+    aimed: bool,
+) -> None:
+    """Count the `new` texts of a table one after the other, and match each; `known` came before.
+
+    Unless it is `aimed` there is no topic to match them with.
+    """
+    for number, at in enumerate(new):
+        text = texts[at]
+        for place in range(text.first_word, text.end_word):
+            words[places[place]].texts += 1
+        if aimed:
+            total = known + number + 1.0
+            texts[at].match = _match_of(words, places, text.first_word, text.end_word, total)

@@ -30,17 +30,23 @@ _AT_ONCE = 500
 def save_new_pages(writer: Writer, new_pages: Sequence[Discovery]) -> None:
     """Add discovered pages; `InputError` if their ids have a gap or a URL is known."""
     next_id: int = writer.execute("next_page_id").fetchone()[0]
-    in_order = sorted(new_pages, key=lambda new: new.page.id)
-    for expected, new in enumerate(in_order, start=next_id):
-        if new.page.id != expected:
-            raise InputError(
-                f"{new.page.url} was given the id {new.page.id}; expected {expected}, the next one"
-            )
-        values = {**page_values(new.page, new.found_at), "id": expected, "depth": new.depth}
-        try:
-            writer.execute("insert_page", values)
-        except sqlite3.IntegrityError as error:
-            raise InputError(f"{new.page.url} is watched already: it has an id") from error
+    url = ""
+
+    def rows() -> Iterator[dict[str, object]]:
+        nonlocal url
+        in_order = sorted(new_pages, key=lambda new: new.page.id)
+        for expected, new in enumerate(in_order, start=next_id):
+            url = new.page.url
+            if new.page.id != expected:
+                raise InputError(
+                    f"{url} was given the id {new.page.id}; expected {expected}, the next one"
+                )
+            yield {**page_values(new.page, new.found_at), "id": expected, "depth": new.depth}
+
+    try:
+        writer.execute_all("insert_page", rows())
+    except sqlite3.IntegrityError as error:
+        raise InputError(f"{url} is watched already: it has an id") from error
 
 
 def save_discoveries(writer: Writer, path: Place, discoveries: Discoveries) -> None:

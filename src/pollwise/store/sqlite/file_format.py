@@ -83,6 +83,9 @@ def prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = ON")  # matters on macOS only
     connection.execute("PRAGMA temp_store = MEMORY")  # a folder for it may be full or locked
+    # In 2 MB, as by default, the URLs of a large list have no room: their index is read again for
+    # every page that is discovered.
+    connection.execute("PRAGMA cache_size = -32768")  # KiB
     # SQLite opens a file that it cannot write for reading: fail now, not at the first commit.
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     migrate(connection, latest_format())

@@ -62,7 +62,7 @@ def judged_again(
     views: Sequence[View],
     latest: View | None,
 ) -> Comparison:
-    """What a poll found by three fetches in a row, or by one if another said the same.
+    """What a poll found by three fetches in a row.
 
     `before` is what was known before the poll, `compared` what its first view was to the latest
     copy. `latest` is the latest version that was stored; if that is not the latest copy before the
@@ -78,7 +78,7 @@ def judged_again(
         if (places or mask.by_hand) and mask.state is MaskState.SET
     )
     known = held + refused
-    new = find_noise(pages, known) if len(pages) == 3 else ()
+    new = find_noise(pages, known)
     if not new:
         return found_nothing(compared)
     found = fingerprint(views[0], held + new)

@@ -4,6 +4,7 @@
 """
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ada_url import join_url
@@ -20,6 +21,7 @@ from pollwise.web.reading.parsed_page import (
     Link,
     ParsedPage,
 )
+from pollwise.web.urls import divided, plainly_joined
 
 __all__ = ["ROBOTS_NAMES", "read_markup"]
 
@@ -84,8 +86,11 @@ _EMPTY_ELEMENT = re.compile(
 """What XML has besides the elements that have no content in HTML either."""
 
 
-def read_markup(html: str, url: str, *, xml: bool) -> ParsedPage:
-    """Read HTML, or XML as if it were XHTML, from the canonical URL `url`."""
+def read_markup(html: str, url: str, *, xml: bool, text_alone: bool = False) -> ParsedPage:
+    """Read HTML, or XML as if it were XHTML, from the canonical URL `url`.
+
+    `text_alone`: only its title and its blocks.
+    """
     if xml:
         html = html.replace("<![CDATA[", "").replace("]]>", "")
         html = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", html)
@@ -94,7 +99,8 @@ def read_markup(html: str, url: str, *, xml: bool) -> ParsedPage:
     if b"noscript" in lowered:
         written = _NOSCRIPT.sub(_AS_TEMPLATE, written)
     reading = _Reading(url)
-    reading.read(tree_of(written), hides=b"hidden" in lowered or b"none" in lowered)
+    hides = b"hidden" in lowered or b"none" in lowered
+    reading.read(tree_of(written), _READ_FOR_TEXT if text_alone else _READ, hides=hides)
     return reading.page()
 
 
@@ -157,9 +163,16 @@ class _Reading:
             language=self._language,
         )
 
-    def read(self, tree: LexborHTMLParser, *, hides: bool) -> None:
+    def read(
+        self,
+        tree: LexborHTMLParser,
+        reads: "Mapping[int, Callable[[_Reading, LexborNode], None]]",
+        *,
+        hides: bool,
+    ) -> None:
         """Go through all nodes in their order; `hides`: some elements may be hidden.
 
+        `reads` are the elements that say more than their text, and how they are read.
         What is done for every node stands in this loop, which has thousands of rounds for a page.
         """
         root = tree.root
@@ -205,8 +218,8 @@ class _Reading:
             if kind != _INLINE:
                 if (parts or spans) and kind not in _UNBROKEN:
                     self._break(kind)
-                if tag in _READ:
-                    _READ[tag](self, node)
+                if tag in reads:
+                    reads[tag](self, node)
             inner = node.first_child if kind < _TEMPLATE else _inner(node, kind)
             if inner is None:
                 if kind == _LINK:
@@ -390,6 +403,10 @@ _READ = {
 }
 
 
+_TITLE = _DOCUMENT.create_node("title").tag_id
+_READ_FOR_TEXT = {_TITLE: _Reading._read_title}
+
+
 def _hides(node: LexborNode) -> bool:
     """Whether an element that matches `_HIDING` hides what is in it."""
     told = node.attributes
@@ -433,6 +450,9 @@ def _joined(base: str, reference: str) -> str:
 
     It is empty as well if the URL is longer than `_MAX_URL`.
     """
+    plain = plainly_joined(divided(base).origin, reference)
+    if plain is not None:
+        return plain
     try:
         url: str = join_url(base, reference)
     except ValueError:

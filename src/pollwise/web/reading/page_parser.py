@@ -28,11 +28,17 @@ _PARAGRAPH_END = re.compile(r"\n[ \t\r\f]*+\n")
 
 
 def parse_page(
-    body: bytes, content_type: str | None, url: str, x_robots_tag: str = ""
+    body: bytes,
+    content_type: str | None,
+    url: str,
+    x_robots_tag: str = "",
+    *,
+    text_alone: bool = False,
 ) -> ParsedPage:
     """Read a decompressed body that came from `url` (after redirects).
 
     `content_type` and `x_robots_tag` are header values, several X-Robots-Tag fields one a line.
+    `text_alone`: of HTML only title and blocks are read, which takes less time.
     No body makes it raise; `InputError` if `url` is no http or https URL.
 
     >>> page = parse_page(b"<title>T</title><p>See <a href=../b>b</a>", None, "http://x.org/a/")
@@ -47,7 +53,8 @@ def parse_page(
     if kind in _PLAIN:
         page = ParsedPage(blocks=_paragraphs(decoded(body, content_type)))
     elif kind in _MARKUP or (kind.endswith("+xml") and not kind.startswith("image/")):
-        page = read_markup(decoded(body, content_type), base, xml=kind != "text/html")
+        text, is_xml = decoded(body, content_type), kind != "text/html"
+        page = read_markup(text, base, xml=is_xml, text_alone=text_alone)
     else:
         page = ParsedPage(reason=f"{kind[:80]} is neither HTML nor plain text")
     if not rules:

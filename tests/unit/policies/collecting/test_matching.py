@@ -48,6 +48,34 @@ def test_a_match_is_the_share_of_the_words_by_their_rarity():
     assert [evidence(known, n)[URL_MATCH] for n in range(3)] == pytest.approx(expected)
 
 
+URLS = st.lists(
+    st.sampled_from(["h", "www.h", "i"]).flatmap(
+        lambda host: st.lists(
+            st.sampled_from(["squid", "giantSquids", "a", "7", "index.html", ""]), max_size=3
+        ).map(lambda parts: f"http://{host}/{'/'.join(parts)}")
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(URLS, st.booleans())
+def test_pages_that_come_together_are_taken_in_as_one_by_one(urls, aimed):
+    together, apart = KnownWeb(), KnownWeb()
+    pages = [Page(n, url) for n, url in enumerate(urls)]
+    for known in (together, apart):
+        if aimed:
+            known.aim({"squid": 1.0, "a": 0.5})
+        known.add(pages[:1])
+    together.add(pages)  # the first one is known
+    for page in pages:
+        apart.add([page])
+    for name in ("pages", "hosts", "directories", "words", "page_words", "totals"):
+        one, other = getattr(together.web, name), getattr(apart.web, name)
+        length = min(len(one), len(other))  # the rest is room for more
+        assert repr(one[:length].tolist()) == repr(other[:length].tolist()), name
+
+
 def test_anchors_and_their_neighbours_match():
     known = KnownWeb()
     known.add([Page(n, f"http://h.example/{n}") for n in range(6)])

@@ -306,6 +306,8 @@ _PIECES = """< > </ <a <p <table <td </td </table <template </template <script <
 )
 def test_any_bytes_can_be_parsed(body, content_type):
     page = parse(body, content_type)
+    alone = parse_page(body, content_type, URL, text_alone=True)
+    assert (alone.title, alone.blocks) == (page.title, page.blocks)
     assert pickle.loads(pickle.dumps(page)) == page
     assert all(block and block == " ".join(block.split()) for block in page.blocks)
     assert len({link.url for link in page.links}) == len(page.links)
@@ -337,6 +339,17 @@ def test_text_and_links_are_those_of_a_tree_by_the_html_standard(html):
     assert "".join("".join(page.blocks).split()) == "".join(tree.body.text().split())
     urls = [f"https://x.org/a/{node.attributes['href']}" for node in tree.css("a[href]")]
     assert [link.url for link in page.links] == list(dict.fromkeys(urls))
+
+
+@given(_TREE)
+def test_text_that_is_read_alone_is_the_same(html):
+    body = f"<title>T</title><base href=/b><meta name=robots content=noindex>{html}".encode()
+    page, alone = (
+        parse_page(body, HTML, URL, text_alone=text_alone) for text_alone in (False, True)
+    )
+    assert (alone.title, alone.blocks) == (page.title, page.blocks)
+    assert not alone.links
+    assert not alone.noindex
 
 
 @given(_TREE, st.sampled_from([" hidden", " style=display:none", ""]))
