@@ -6,7 +6,6 @@ Besides, `read_json`: of what was stored, anything may be damaged.
 import json
 import math
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from pathlib import Path
@@ -43,7 +42,6 @@ MOST_SHARES = 32
 """Tags that may have a share of the budget."""
 
 _LONGEST_SHOWN = 200
-_LARGEST = sys.float_info.max
 
 
 def read_json(text: str, members: Callable[[list[tuple[str, Any]]], object] | None = None) -> Any:
@@ -172,7 +170,10 @@ def is_finite(value: object) -> TypeGuard[float]:
     >>> is_finite(3), is_finite(10**400), is_finite(float("inf"))
     (True, False, False)
     """
-    return is_real(value) and -_LARGEST <= value <= _LARGEST
+    try:
+        return is_real(value) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def require_positive(owner: str, name: str, value: object) -> None:

@@ -624,6 +624,13 @@ def test_numbers_that_no_float_can_hold():
             schedule.next(now=huge)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_small_float_of_numpy_is_a_number_like_others():
+    schedule = plain()
+    schedule.add("http://a.example/", weight=np.float32(2.0), cost=np.float16(1.5), now=0.0)
+    assert len(schedule) == 1
+
+
 @pytest.mark.parametrize("duplicate", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_a_schedule_is_saved_and_not_pickled(duplicate):
     with pytest.raises(TypeError, match=r"use save, and Schedule.load"):

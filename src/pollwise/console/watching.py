@@ -232,7 +232,8 @@ class WatchDisplay(RunDisplay):
         if has_answer and self._redirects.note(seen.page_id, report.answered_by, watched):
             known = f"redirects to {report.answered_by}, which is watched as well"
             removes = command(self._db, "remove", url)
-            remedy = f"what changes there is told once; `{removes}` saves these polls"
+            once = "what changes there is shown once, notices tell it of both"
+            remedy = f"{once}; `{removes}` saves these polls"
             self._tell(seen.polled_at, f"{known} ({remedy})", url)
 
     def _tell_change(self, report: "PollReport", url: str, kind: ChangeKind) -> None:

@@ -21,10 +21,12 @@ def draft(path: Path) -> Iterator[BinaryIO]:
 
     Until then it is beside that place, as `.NAME.NUMBER.part`; after an error it is deleted, and
     `path` is unchanged. Of several at once the last one stays. `InputError` if the system does not
-    let it be written. Errors of the store pass.
+    let it be written, or if a device or a pipe has its place. Errors of the store pass.
     """
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError(f"{path} is a device or a pipe: name a file")
         with open(part, "xb") as file:
             yield file
             file.flush()

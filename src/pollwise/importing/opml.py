@@ -37,7 +37,7 @@ def read_opml(data: bytes) -> Imported:
             address = element.get("xmlUrl") or element.get("xmlurl")
             if address:
                 try:
-                    page = page_of(address, tags=_tags(tags, element), name=name)
+                    page = page_of(_fetched(address), tags=_tags(tags, element), name=name)
                     pages.append(replace(page, source="feed"))
                 except InputError as error:
                     left_out.append(str(error))
@@ -47,6 +47,19 @@ def read_opml(data: bytes) -> Imported:
                 tags = (*tags, tag)
         waiting += [(inner, tags) for inner in reversed(element)]
     return Imported("OPML", tuple(pages), tuple(left_out))
+
+
+def _fetched(address: str) -> str:
+    """The URL to fetch for one that may have the scheme by which a browser finds a feed reader.
+
+    >>> _fetched("feed://a.example/rss"), _fetched("feed:https://a.example/rss")
+    ('http://a.example/rss', 'https://a.example/rss')
+    """
+    scheme, _, rest = address.strip().partition(":")
+    if scheme.lower() != "feed":
+        return address
+    rest = rest.removeprefix("//")
+    return rest if rest.lower().startswith(("http://", "https://")) else f"http://{rest}"
 
 
 def _tags(folders: tuple[str, ...], outline: ElementTree.Element) -> tuple[str, ...]:

@@ -110,7 +110,8 @@ def turned_away(host: Host, now: float, crawl_delay: float) -> tuple[Host, float
 
     The pages turned away between two polls get one turn each, so that they do not all come back
     whenever a busy host is free. Of n pages that wait for it, about √(2n) come at a free moment,
-    and the policy chooses among them.
+    and the policy chooses among them. A turn is what answers take on average: one slow answer must
+    not send all others away for as long.
 
     >>> host = poll_ended(poll_begun(Host(), 99.0), 100.0)
     >>> host, first = turned_away(host, 100.0, crawl_delay=2.0)
@@ -122,7 +123,7 @@ def turned_away(host: Host, now: float, crawl_delay: float) -> tuple[Host, float
     if host.polling_since is not None and now > host.polling_since + host.duration:
         # A page that comes back again and again while a poll is late must not lose its turn.
         return host, free
-    turn = max(_delay(host, crawl_delay) + host.duration, _SHORTEST_WAIT)
+    turn = max(_delay(host, crawl_delay) + (host.answers_in or host.duration), _SHORTEST_WAIT)
     return host._replace(waiting=host.waiting + 1), free + host.waiting * turn
 
 

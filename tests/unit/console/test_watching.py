@@ -366,8 +366,9 @@ def test_what_changes_where_another_page_redirects_to_is_told_once_and_with_the_
     ]
     redirect, restless = err.splitlines()[1:-1]
     assert redirect == (
-        f"{MOMENT}  redirects to {urls[2]}, which is watched as well (what changes there is told"
-        f" once; `pollwise remove {urls[1]} --db x.db` saves these polls)  {urls[1]}"
+        f"{MOMENT}  redirects to {urls[2]}, which is watched as well (what changes there is shown"
+        f" once, notices tell it of both; `pollwise remove {urls[1]} --db x.db` saves these polls)"
+        f"  {urls[1]}"
     )
     assert "differs at every poll" in restless
     assert restless.endswith(urls[2])

@@ -1,5 +1,6 @@
 """A file is there as a whole, or what was there before is."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -30,6 +31,14 @@ def test_after_an_error_nothing_is_left(tmp_path: Path, error: BaseException) ->
         write()
     assert caught.value is error
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_device_or_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(InputError, match="pipe is a device or a pipe: name a file"), draft(path):
+        pass
+    assert path.is_fifo()
 
 
 def test_what_the_system_refuses_is_one_line(tmp_path: Path) -> None:

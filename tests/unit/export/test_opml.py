@@ -33,6 +33,7 @@ def test_the_feeds_come_back_with_their_tags(tmp_path: Path) -> None:
             result = PollResult(seen, PageMemory(), source=source, title=title)
             store.commit(Batch(polls=(result,)))
     assert export_collection(db, file, now=2.0) == 2
+    assert file.read_bytes().endswith(b"</opml>\n")
     read = read_opml(file.read_bytes())
     assert [(page.url, page.tags, page.name) for page in read.pages] == [
         (feed.url, feed.tags, "News & [31m<more>"),

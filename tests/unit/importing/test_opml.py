@@ -16,7 +16,7 @@ READER = b"""<?xml version="1.0" encoding="UTF-8"?>
     <outline text="Deep"><outline type="rss" xmlUrl=" https://deep.example "/></outline>
   </outline>
   <outline text="A link" type="link" url="https://example.org/"/>
-  <outline type="rss" text="Bad" xmlUrl="feed://x.example/"/>
+  <outline type="rss" text="Bad" xmlUrl="ftp://x.example/"/>
   <outline type="rss" text="Alone" xmlUrl="https://alone.example/atom.xml"/>
 </body></opml>"""
 
@@ -31,8 +31,21 @@ def test_the_feeds_of_a_reader():
     assert [page.scope for page in read.pages if page.tags is None] == ["alone.example"]
     assert read.left_out == (
         "A link: no feed (it has no xmlUrl)",
-        "feed is not fetched: 'feed://x.example/'; give a URL that begins with http:// or https://",
+        "ftp is not fetched: 'ftp://x.example/'; give a URL that begins with http:// or https://",
     )
+
+
+@pytest.mark.parametrize(
+    ("told", "url"),
+    [
+        ("feed://a.example/rss", "http://a.example/rss"),
+        (" FEED:https://a.example/rss", "https://a.example/rss"),
+        ("feed://https://a.example/rss", "https://a.example/rss"),
+    ],
+)
+def test_the_scheme_of_feed_readers(told, url):
+    [page] = read_opml(f'<opml><outline xmlUrl="{told}"/></opml>'.encode()).pages
+    assert page.url == url
 
 
 @pytest.mark.parametrize(

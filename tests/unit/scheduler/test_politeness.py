@@ -79,6 +79,17 @@ def test_each_page_turned_away_gets_a_turn_of_its_own():
     assert turned_away(poll_begun(host, 105.0), 105.0, 5.0)[1] == 120.0
 
 
+def test_one_slow_answer_does_not_send_all_others_away_for_as_long():
+    host, now, untils = Host(), 100.0, []
+    for took in (1.0, 1.0, 1.0, 30.0):
+        host = poll_ended(poll_begun(host, now), now + took)
+        now += took + 1.0
+    for _ in range(10):
+        host, until = turned_away(host, now - 1.0, 1.0)
+        untils.append(until)
+    assert untils[-1] - untils[0] < 60.0
+
+
 def test_coming_back_while_a_poll_is_late_costs_no_turns():
     host = poll_begun(Host(), 100.0)
     for now in (110.0, 150.0, 150.0):
