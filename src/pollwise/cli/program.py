@@ -4,6 +4,7 @@ import errno
 import gc
 import io
 import os
+import re
 import sys
 from collections.abc import Callable
 from itertools import pairwise
@@ -76,6 +77,8 @@ _NAMES: dict[Callable[..., object], str] = {
     notify_receiver: "notify",
 }
 """Commands that are not named as their functions."""
+_NUMBER = re.compile(r"is not a valid (int|float)(?: range)?\b")
+_NUMBERS = {"int": "whole number", "float": "number"}
 _FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _LAST_STREAM = 2
 """The number of the standard error."""
@@ -205,8 +208,22 @@ def _complain(message: str) -> int:
 def _usage(error: TyperException) -> str:
     """What is wrong with the arguments, in one line; empty if the help was shown instead."""
     message = " ".join(error.format_message().split()).rstrip(".")
+    message = _NUMBER.sub(lambda kind: f"is no {_NUMBERS[kind[1]]}", message)
     context = getattr(error, "ctx", None)
     if not message or context is None:
         return message
+    option = getattr(error, "option_name", "")
+    if context.info_name == "serve" and option in _options_of("watch", context):
+        return (
+            f"serve has no {option}: 'pollwise watch' has it, and what it was told once stays; or"
+            " give a configuration by --config"
+        )
     joint = "" if message.endswith("?") else ";"
     return f"{message}{joint} '{context.command_path} --help' shows what can be given"
+
+
+def _options_of(command: str, context: Any) -> set[str]:
+    """The options of a command beside that of a context."""
+    return {
+        name for option in context.parent.command.commands[command].params for name in option.opts
+    }

@@ -74,7 +74,7 @@ def test_a_version_is_not_compared_with_itself_in_silence(run):
         (("history", "http://b.example/"), "http://b.example/ was never watched in pollwise.db"),
         (("history", "nothing"), "not a URL: 'nothing'"),
         (("diff", URL, 3), "has no version 3: the kept ones are 1 to 2"),
-        (("diff", URL, "x"), "Invalid value for '[A]': 'x' is not a valid int"),
+        (("diff", URL, "x"), "Invalid value for '[A]': 'x' is no whole number"),
         (("notify", "nobody"), "--notify: this is no receiver; give https://"),
         (("notify", "env:NOT_SET_HERE"), "the environment variable NOT_SET_HERE is not set"),
         (
