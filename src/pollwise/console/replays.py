@@ -1,5 +1,6 @@
 """What people see of a replay: a row for each policy, and the differences from the first."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,12 +39,18 @@ def print_replay(results: Sequence[Figures]) -> None:
     shown = {key: form for key, form in _FIGURES.items() if weighted + key in results[0]}
     table = _table([*keys, "polls"], shown, title="pages weighted" if weighted else None)
     for result in results:
-        numbers = (format(result[weighted + key], form) for key, (_, form) in shown.items())
+        numbers = (_number(result[weighted + key], form) for key, (_, form) in shown.items())
         table.add_row(*(result[key] or "-" for key in keys), f"{int(result['polls']):,d}", *numbers)
     console = stdout()
     if not console.is_terminal:
         console.width = _WIDTH_OF_FILES
     print_figures(console, table)
+    if "captured" in shown and math.isnan(results[0]["captured"]):
+        console.print(
+            "No change falls into the time that counts: give a longer history, or a smaller"
+            " --warm-up.",
+            soft_wrap=True,
+        )
     compared = [result for result in results if "against" in result]
     if compared:
         print_figures(console, _differences(compared, keys))
@@ -72,6 +79,10 @@ def print_past_checks(results: Sequence[Figures]) -> None:
     )
 
 
+def _number(value: float, form: str) -> str:
+    return "-" if math.isnan(value) else format(value, form)
+
+
 def _more_or_less(share: float) -> str:
     if abs(share) < 0.005:
         return "about as many changes"
@@ -94,7 +105,8 @@ def _differences(results: Sequence[Figures], keys: Sequence[str]) -> Table:
         for key, (_, form) in shown.items():
             found = result["against"][key]
             low, high = found["interval_95"]
-            cells.append(f"{found['difference']:+{form}} ± {(high - low) / 2:{form}}")
+            parts = (_number(found["difference"], f"+{form}"), _number((high - low) / 2, form))
+            cells.append(" ± ".join(parts))
         table.add_row(*(result[key] or "-" for key in keys), *cells)
     return table
 

@@ -1,4 +1,6 @@
-"""What people see of a replay in a narrow terminal."""
+"""What people see of a replay: in a narrow terminal, and of a history without changes."""
+
+import math
 
 from pollwise.console.replays import print_replay
 
@@ -29,3 +31,14 @@ def test_no_number_is_cut(terminal, monkeypatch):
     assert "0.5123" in terminal.plain
     assert "left out, as the terminal has 60 columns: " in terminal.plain
     assert "age, days" in terminal.plain
+
+
+def test_what_no_change_could_tell_is_a_dash_and_said(terminal):
+    silent = {**FIRST, "captured": math.nan, "delay_days": math.nan}
+    unknown = {"difference": math.nan, "interval_95": (math.nan, math.nan)}
+    against = {"policy": "bayes_index", **AGAINST, "captured": unknown, "delay_days": unknown}
+    with terminal.in_use():
+        print_replay([silent, {**silent, "policy": "uniform", "against": against}])
+    assert "nan" not in terminal.plain
+    assert "0.9123" in terminal.plain
+    assert "No change falls into the time that counts" in terminal.plain
