@@ -351,6 +351,9 @@ async def test_the_options_that_errors_name_are_those_of_the_command(site):
         )
 
     told = await check("--max-size=0.001")
-    assert json.loads(told.stdout)["error"] == "body larger than 1049 bytes: --max-size allows more"
+    assert (
+        json.loads(told.stdout)["error"]
+        == "body larger than 1049 bytes (0.001 MiB): --max-size allows more"
+    )
     told = await check("--max-size=1")
     assert (told.returncode, json.loads(told.stdout)["bytes"]) == (0, 10_003)

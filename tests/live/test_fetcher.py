@@ -151,8 +151,12 @@ async def test_encodings(site, fetcher, encoding, encoded):
 @pytest.mark.parametrize(
     ("body", "encoding", "reason"),
     [
-        (b"x" * 1001, "identity", "larger than 1000 bytes: --max-size"),
-        (gzip.compress(b"x" * 1001, mtime=0), "gzip", "larger than 1000 bytes: --max-size"),
+        (b"x" * 1001, "identity", "larger than 1000 bytes (0.000954 MiB): --max-size"),
+        (
+            gzip.compress(b"x" * 1001, mtime=0),
+            "gzip",
+            "larger than 1000 bytes (0.000954 MiB): --max-size",
+        ),
         (gzip.compress(b"x" * 100, mtime=0)[:-9], "gzip", "cut off"),
         (b"no gzip", "gzip", "broken gzip"),
         (b"x", "br", "not asked for"),

@@ -157,7 +157,7 @@ async def test_feeds_that_are_too_broken_or_too_large(site, clock):
     results = await polls(clock, page, *bodies, site=site, content_type="application/rss+xml")
     assert [result.observation.outcome for result in results] == [Outcome.FAILED] * 2
     assert "cannot be read: " in results[0].error
-    assert results[1].error == "body larger than 10485760 bytes: --max-size allows more"
+    assert results[1].error == "body larger than 10485760 bytes (10 MiB): --max-size allows more"
     assert all("\n" not in result.error for result in results)
 
 

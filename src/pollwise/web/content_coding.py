@@ -18,7 +18,8 @@ class BodyError(ValueError):
 
 def too_large(max_bytes: int) -> str:
     """What is wrong with a body of more bytes, and what helps."""
-    return f"body larger than {max_bytes} bytes: --max-size allows more"
+    size = max_bytes / 2**20
+    return f"body larger than {max_bytes} bytes ({size:.3g} MiB): --max-size allows more"
 
 
 class BodyReader:
