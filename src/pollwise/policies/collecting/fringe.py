@@ -111,6 +111,7 @@ class FringeValue:
         if self._awake:
             value_targets(web, self._weights, page_id, first, end)
         new: NDArray[np.int32] = web.links["target"][first:end]
+        self._gates.linked(web, page_id, new)
         return new
 
     def fetched(self, page_id: int, relevance: float | None) -> None:
@@ -132,7 +133,7 @@ class FringeValue:
         self._rows[number] = row
         self._fetched.append(page_id)
         learn(web, page_id, row, relevance)
-        self._gates.fetched(page_id, int(web.pages[page_id]["host"]), relevance)
+        self._gates.fetched(web, page_id, relevance)
 
     def polled(self, page_id: int) -> None:
         """A page was fetched before; what it taught is told by `fetched`, if at all."""

@@ -1,29 +1,45 @@
-"""A little exploration by host: a search for gates, where values learned so far tell nothing.
+"""A little exploration: a search for gates, where values learned so far tell nothing.
 
 What leads to an unseen host, or an unseen part of one, is mostly an ordinary page: a list of
-libraries, a page about related projects. No value points there. So a share of the requests goes to
-the pages of a host in the order in which they were discovered, that is breadth first. The host is
-drawn at random, either uniformly or as often as relevant pages were found on it, since pages about
-the topic link to each other (B. D. Davison: Topical locality in the Web, SIGIR 2000). The share is
+libraries, the contents of a manual. No value points there. So a share of the requests goes to the
+pages of a host in the order in which they were discovered, that is breadth first. The host is drawn
+at random, either uniformly or as often as relevant pages were found on it, since pages about the
+topic link to each other (B. D. Davison: Topical locality in the Web, SIGIR 2000). The share is
 greatest while values find nothing, and small while they find as much as they ever did.
+
+Once values find next to nothing, a larger share goes to pages that are few links away from a
+relevant one, through pages that are not: it tunnels to other parts of the topic (D. Bergmark,
+C. Lagoze, A. Sbityakov: Focused crawls, tunneling, and digital libraries, ECDL 2002).
 """
 
 from collections import defaultdict, deque
+from collections.abc import Callable
+from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pollwise.policies.collecting.known_web import FRINGE, Web
 
 __all__ = ["GateSearch"]
 
 _MOST, _LEAST = 0.15, 0.005
-"""The greatest and the least share of gates in the requests for new pages."""
+"""The greatest and the least share of pages by host in the requests for new pages."""
+_MOST_NEAR = 0.25
+"""The greatest share of pages near relevant ones. It falls with this power of what values lately
+find less than ever:"""
+_FALL = 4
 _LATELY = 50.0
 """Fetches of which the mean relevance is what values find lately."""
 _RELEVANT_HOSTS = 0.5
-"""The share of these that goes to hosts by the relevant pages on them."""
+"""The share of the hosts that are drawn by the relevant pages on them."""
+_NEARER = 0.5
+"""Of the pages near relevant ones the share of those one link away, of the others that of those two
+links away, and so on."""
 _BEGIN = 20
 """Fetches before it begins."""
+_LOOKED_AT = 16
+"""Pages of a distance that are looked at for one whose host may be asked."""
 
 
 class GateSearch:
@@ -31,27 +47,31 @@ class GateSearch:
 
     def __init__(self, generator: np.random.Generator) -> None:
         self._generator = generator
-        self._waiting: dict[int, deque[int]] = defaultdict(deque)
+        self._of_host: dict[int, deque[int]] = defaultdict(deque)
         self._hosts: list[int] = []
         self._relevant: list[int] = []
+        self._near: list[deque[int]] = []
+        """Pages by the links between a relevant page and them: those with one link come first."""
         self._share = _MOST
+        self._near_share = 0.0
         self._lately = self._most_lately = 0.0
         self._stopped = False
         self._offered = -1
         self._gates: set[int] = set()
-        self._turn: int | None = None
+        self._search: Callable[[Web], int | None] | None = None
         self._drawn = False
 
     def seen(self, page_id: int, host: int) -> None:
         """A page of this host was discovered."""
-        if host not in self._waiting:
+        if host not in self._of_host:
             self._hosts.append(host)
-        self._waiting[host].append(page_id)
+        self._of_host[host].append(page_id)
 
-    def fetched(self, page_id: int, host: int, relevance: float) -> None:
-        """A page of this host was fetched for the first time."""
+    def fetched(self, web: Web, page_id: int, relevance: float) -> None:
+        """A page was fetched for the first time."""
         if relevance > 0:
-            self._relevant.append(host)
+            web.pages["distance"][page_id] = 0
+            self._relevant.append(int(web.pages["host"][page_id]))
         if page_id in self._gates:
             self._gates.remove(page_id)
             return
@@ -60,28 +80,37 @@ class GateSearch:
         if self._most_lately > 0:
             missing = 1.0 - self._lately / self._most_lately
             self._share = max(_MOST * missing * missing, _LEAST)
+            self._near_share = _MOST_NEAR * missing**_FALL
+
+    def linked(self, web: Web, page_id: int, targets: NDArray[np.int32]) -> None:
+        """A page that was fetched links to these."""
+        distances = web.pages["distance"]
+        distance = int(distances[page_id])
+        nearer = targets[distances[targets] > distance + 1]
+        if len(nearer) == 0:
+            return
+        distances[nearer] = distance + 1
+        if distance == len(self._near):
+            self._near.append(deque())
+        self._near[distance].extend(nearer.tolist())
 
     def stop(self) -> None:
         """Search no more: the web is known."""
         self._stopped = True
-        self._turn = None
+        self._search = None
 
     def next_page(self, web: Web, fetches: int) -> int | None:
         """The page that is to be fetched next; the same one until `taken`. None: the best one."""
         if not self._drawn:
             self._drawn = True
             may_search = fetches >= _BEGIN and not self._stopped
-            searches = may_search and self._generator.random() < self._share
-            self._turn = self._host() if searches and self._hosts else None
-        if self._turn is None or web.hosts[self._turn]["blocks"] > 0:
+            self._search = self._draw() if may_search else None
+        if self._search is None:
             return None
-        waiting = self._waiting[self._turn]
-        while waiting:
-            if web.pages[waiting[0]]["where"] == FRINGE:
-                self._offered = waiting[0]
-                return waiting[0]
-            waiting.popleft()
-        return None
+        if self._offered < 0 or not _may_be_fetched(web, self._offered):
+            found = self._search(web)
+            self._offered = -1 if found is None else found
+        return None if self._offered < 0 else self._offered
 
     def taken(self, page_id: int) -> None:
         """This page was taken: the next call draws anew."""
@@ -90,8 +119,38 @@ class GateSearch:
             self._gates.add(page_id)
         self._offered = -1
 
-    def _host(self) -> int:
-        among = self._hosts
-        if self._relevant and self._generator.random() < _RELEVANT_HOSTS:
-            among = self._relevant
-        return among[int(self._generator.integers(len(among)))]
+    def _draw(self) -> Callable[[Web], int | None] | None:
+        """A way to find a gate, or none."""
+        drawn = self._generator.random()
+        if drawn < self._share and self._hosts:
+            among = self._hosts
+            if self._relevant and self._generator.random() < _RELEVANT_HOSTS:
+                among = self._relevant
+            waiting = self._of_host[among[int(self._generator.integers(len(among)))]]
+            return lambda web: _first(web, waiting)
+        if drawn > 1.0 - self._near_share and self._near:
+            return self._near_one
+        return None
+
+    def _near_one(self, web: Web) -> int | None:
+        """A page near a relevant one; how near is drawn."""
+        begin = min(int(self._generator.geometric(_NEARER)), len(self._near))
+        for waiting in [*reversed(self._near[:begin]), *self._near[begin:]]:
+            if (page_id := _first(web, waiting)) is not None:
+                return page_id
+        return None
+
+
+def _may_be_fetched(web: Web, page_id: int) -> bool:
+    page = web.pages[page_id]
+    return bool(page["where"] == FRINGE and web.hosts["blocks"][page["host"]] <= 0)
+
+
+def _first(web: Web, waiting: deque[int]) -> int | None:
+    """The first page in line that may be fetched; those that were are dropped."""
+    while waiting and web.pages["where"][waiting[0]] != FRINGE:
+        waiting.popleft()
+    for page_id in islice(waiting, _LOOKED_AT):
+        if _may_be_fetched(web, page_id):
+            return page_id
+    return None

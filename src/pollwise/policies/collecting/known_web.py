@@ -61,6 +61,7 @@ _PAGE = np.dtype(
         ("hub_sum", np.float64),
         ("hub_count", np.int32),
         ("relevance", np.float64),
+        ("distance", np.int32),
         ("planned", np.float64),
         ("value", np.float64),
         ("child", np.int32),
@@ -71,8 +72,9 @@ _PAGE = np.dtype(
 """Of links to a page only those from fetched pages are known: `n_in`, and `in_sum`, the sum of the
 relevance of these pages. `hub_sum` is the relevance of the fetched pages among those that it links
 to. `match` is that of its URL with the topic, `led_match` that of all that led to it when it was
-fetched. `value` and the fields after it are those of the heap of its host; `planned` is NaN where
-there is no plan."""
+fetched. `distance` is the number of links that lead from a relevant page to it, as far as known.
+`value` and the fields after it are those of the heap of its host; `planned` is NaN where there is
+no plan."""
 
 _LINK = np.dtype(
     [
@@ -147,8 +149,16 @@ def _blank(dtype: np.dtype[Any], **fields: float) -> Table:
     return record
 
 
+_FAR = 1 << 30
 _NO_PAGE = _blank(
-    _PAGE, discoverer=-1, last_link=-1, child=-1, sibling=-1, before=-1, planned=np.nan
+    _PAGE,
+    discoverer=-1,
+    last_link=-1,
+    distance=_FAR,
+    child=-1,
+    sibling=-1,
+    before=-1,
+    planned=np.nan,
 )
 _NO_HOST = _blank(_HOST, root=-1)
 _NO_LINK = _blank(_LINK, source=-1, around=-1)
