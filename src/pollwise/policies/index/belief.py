@@ -16,7 +16,6 @@ functions are compiled.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +26,11 @@ from pollwise.policies.index.prior import burst_share, weigh_rates
 from pollwise.policies.index.sites import look_at_site, refresh_surge
 from pollwise.policies.index.state import (
     RATES_TOGETHER,
-    SEEN_SURGE,
     SPELL_COUNT,
     UNCHANGED_TABLE,
     IndexState,
 )
-from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, normalise, time_step, total_of
+from pollwise.rates.lattice import RATE_COUNT, lattice_row, normalise, time_step, total_of
 from pollwise.rates.packed import number_of
 
 __all__ = ["form_belief", "judge_bursts", "refresh_belief", "refresh_models"]
@@ -64,25 +62,7 @@ def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
         factor = number_of(own.spells[n]) / together + scale
         for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
             weights[j] = factor * np.float32(common.spells[j]) * survived[j]
-    if own.changes == 0.0 and own.young == 0 and own.dates == 0:
-        _weigh_first_spell(common, weights)
     normalise(weights)
-
-
-@kernel(forceinline=True, allocates=False)
-def _weigh_first_spell(common: Any, weights: Floats) -> None:
-    """Take into account that a spell was met when the run began, and not seen to begin.
-
-    In the time T since then a page has 1 + λT spells of a rate λ, of which it was met in one: a
-    rate is 1 + λT times as frequent among all spells as among the first ones (length-biased
-    sampling; D. R. Cox, Renewal Theory, 1962). Only for detection: on histories it found more of
-    the changes, or as many, but made delays longer.
-    """
-    watched = common.selected_at - common.began_at
-    if common.surge_kind != SEEN_SURGE or not watched > 0.0:
-        return
-    for j in range(RATE_COUNT):
-        weights[j] /= np.float32(1.0) + np.float32(RATES[j] * watched)
 
 
 @kernel(allocates=False)

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from pollwise.objectives import Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import form_belief, judge_bursts
 from pollwise.policies.index.prior import FIRST_BURST_ODDS, burst_share, steady_model
@@ -78,25 +77,6 @@ def test_a_spell_has_a_rate_of_the_earlier_ones_as_far_as_it_has_lasted():
     weights = common["spells"] * np.repeat(factors, RATES_TOGETHER)
     weights *= np.exp(-RATES * 20 * DAY)
     assert bursts_of(state, 0) == pytest.approx(weights / weights.sum(), rel=0.02, abs=1e-5)
-
-
-def test_a_first_spell_is_longer_than_most_where_changes_are_to_be_detected():
-    spells = {}
-    for objective in (Detection(), Freshness()):
-        policy = BayesianIndex(objective=objective)
-        policy.add([Page(0, seen_at=0.0), Page(1, seen_at=0.0)])
-        policy.observe([Observation(1, 3 * DAY, Outcome.CHANGED)])
-        policy.state.shared["began_at"] = 0.0
-        for watched in (0.0, 40 * DAY):
-            policy.state.shared["selected_at"] = watched
-            spells[objective.name, watched] = [bursts_of(policy.state, page) for page in (0, 1)]
-    usual, later = spells["detection", 0.0]
-    first, other = spells["detection", 40 * DAY]
-    expected = usual / (1 + RATES * 40 * DAY)
-    assert first == pytest.approx(expected / expected.sum(), rel=1e-4, abs=1e-7)
-    assert other == pytest.approx(later)  # it has changed: its spell was seen to begin
-    for page in (0, 1):
-        assert spells["freshness", 40 * DAY][page] == pytest.approx(spells["freshness", 0.0][page])
 
 
 def test_a_spell_that_ends_is_counted_for_the_rates_it_may_have_had():
