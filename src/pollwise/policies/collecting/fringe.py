@@ -122,7 +122,7 @@ class FringeValue:
         if relevance is None:
             return
         if web.pages[page_id]["learned"]:
-            correct(web, page_id, relevance)
+            self._correct(page_id, relevance)
             return
         if row is None:
             row = self._row
@@ -147,7 +147,11 @@ class FringeValue:
         """Correct the relevance of a fetched page; other pages are ignored."""
         web = self._known.web
         if 0 <= page_id < len(web.pages) and web.pages[page_id]["learned"]:
-            correct(web, page_id, relevance)
+            self._correct(page_id, relevance)
+
+    def _correct(self, page_id: int, relevance: float) -> None:
+        correct(self._known.web, page_id, relevance)
+        self._gates.judged_anew(self._known, page_id, relevance)
 
     def best(self) -> tuple[int, float] | None:
         """The page to take next and its value; None: none may be taken.

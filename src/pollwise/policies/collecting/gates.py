@@ -13,15 +13,16 @@ C. Lagoze, A. Sbityakov: Focused crawls, tunneling, and digital libraries, ECDL 
 """
 
 from collections import defaultdict, deque
-from collections.abc import Callable
-from itertools import islice
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.policies.collecting.known_web import FRINGE, Web
+from pollwise.policies.collecting.known_web import FRINGE, HELD, KnownWeb, Web
 
 __all__ = ["GateSearch"]
+
+Ints = NDArray[np.int32]
 
 _MOST, _LEAST = 0.15, 0.005
 """The greatest and the least share of pages by host in the requests for new pages."""
@@ -39,11 +40,14 @@ links away, and so on."""
 _BEGIN = 20
 """Fetches before it begins."""
 _LOOKED_AT = 16
-"""Pages of a distance that are looked at for one whose host may be asked."""
+"""Pages in a line that are passed over for one whose host may be asked."""
 
 
 class GateSearch:
-    """Names the page to fetch next for where it may lead, or none; `generator` draws both."""
+    """Names the page to fetch next for where it may lead, or none; `generator` draws both.
+
+    It searches the pages of a host, or the pages near relevant ones.
+    """
 
     def __init__(self, generator: np.random.Generator) -> None:
         self._generator = generator
@@ -52,17 +56,20 @@ class GateSearch:
         self._relevant: list[int] = []
         self._near: list[deque[int]] = []
         """Pages by the links between a relevant page and them: those with one link come first."""
-        self._share = _MOST
+        self._host_share = _MOST
         self._near_share = 0.0
         self._lately = self._most_lately = 0.0
         self._stopped = False
         self._offered = -1
         self._gates: set[int] = set()
-        self._search: Callable[[Web], int | None] | None = None
+        self._turn: Sequence[deque[int]] = ()
+        """Where to search for the gate that is due, the best first; empty: none is due."""
         self._drawn = False
 
     def seen(self, page_id: int, host: int) -> None:
         """A page of this host was discovered."""
+        if self._stopped:
+            return
         if host not in self._of_host:
             self._hosts.append(host)
         self._of_host[host].append(page_id)
@@ -79,15 +86,23 @@ class GateSearch:
         self._most_lately = max(self._most_lately, self._lately)
         if self._most_lately > 0:
             missing = 1.0 - self._lately / self._most_lately
-            self._share = max(_MOST * missing * missing, _LEAST)
+            self._host_share = max(_MOST * missing * missing, _LEAST)
             self._near_share = _MOST_NEAR * missing**_FALL
 
-    def linked(self, web: Web, page_id: int, targets: NDArray[np.int32]) -> None:
+    def judged_anew(self, known: KnownWeb, page_id: int, relevance: float) -> None:
+        """A page that was fetched before has this relevance now."""
+        web = known.web
+        if relevance > 0 and web.pages["distance"][page_id] > 0:
+            web.pages["distance"][page_id] = 0
+            self._relevant.append(int(web.pages["host"][page_id]))
+            self.linked(web, page_id, known.targets_of(page_id))
+
+    def linked(self, web: Web, page_id: int, targets: Ints) -> None:
         """A page that was fetched links to these."""
         distances = web.pages["distance"]
         distance = int(distances[page_id])
         nearer = targets[distances[targets] > distance + 1]
-        if len(nearer) == 0:
+        if len(nearer) == 0 or self._stopped:
             return
         distances[nearer] = distance + 1
         if distance == len(self._near):
@@ -97,19 +112,19 @@ class GateSearch:
     def stop(self) -> None:
         """Search no more: the web is known."""
         self._stopped = True
-        self._search = None
+        self._turn, self._offered = (), -1
+        self._of_host.clear()
+        self._near.clear()
 
     def next_page(self, web: Web, fetches: int) -> int | None:
         """The page that is to be fetched next; the same one until `taken`. None: the best one."""
         if not self._drawn:
             self._drawn = True
             may_search = fetches >= _BEGIN and not self._stopped
-            self._search = self._draw() if may_search else None
-        if self._search is None:
-            return None
+            self._turn = self._draw() if may_search else ()
         if self._offered < 0 or not _may_be_fetched(web, self._offered):
-            found = self._search(web)
-            self._offered = -1 if found is None else found
+            found = (page for waiting in self._turn if (page := _next_in(web, waiting)) >= 0)
+            self._offered = next(found, -1)
         return None if self._offered < 0 else self._offered
 
     def taken(self, page_id: int) -> None:
@@ -119,26 +134,18 @@ class GateSearch:
             self._gates.add(page_id)
         self._offered = -1
 
-    def _draw(self) -> Callable[[Web], int | None] | None:
-        """A way to find a gate, or none."""
+    def _draw(self) -> Sequence[deque[int]]:
+        """Where to search now, if at all. The two shares are less than the whole together."""
         drawn = self._generator.random()
-        if drawn < self._share and self._hosts:
+        if drawn < self._host_share and self._hosts:
             among = self._hosts
             if self._relevant and self._generator.random() < _RELEVANT_HOSTS:
                 among = self._relevant
-            waiting = self._of_host[among[int(self._generator.integers(len(among)))]]
-            return lambda web: _first(web, waiting)
+            return (self._of_host[among[int(self._generator.integers(len(among)))]],)
         if drawn > 1.0 - self._near_share and self._near:
-            return self._near_one
-        return None
-
-    def _near_one(self, web: Web) -> int | None:
-        """A page near a relevant one; how near is drawn."""
-        begin = min(int(self._generator.geometric(_NEARER)), len(self._near))
-        for waiting in [*reversed(self._near[:begin]), *self._near[begin:]]:
-            if (page_id := _first(web, waiting)) is not None:
-                return page_id
-        return None
+            first = min(int(self._generator.geometric(_NEARER)), len(self._near))
+            return (*reversed(self._near[:first]), *self._near[first:])
+        return ()
 
 
 def _may_be_fetched(web: Web, page_id: int) -> bool:
@@ -146,11 +153,18 @@ def _may_be_fetched(web: Web, page_id: int) -> bool:
     return bool(page["where"] == FRINGE and web.hosts["blocks"][page["host"]] <= 0)
 
 
-def _first(web: Web, waiting: deque[int]) -> int | None:
-    """The first page in line that may be fetched; those that were are dropped."""
-    while waiting and web.pages["where"][waiting[0]] != FRINGE:
-        waiting.popleft()
-    for page_id in islice(waiting, _LOOKED_AT):
+def _next_in(web: Web, waiting: deque[int]) -> int:
+    """The first page in line that may be fetched; -1: none of the first ones.
+
+    Of those before it the ones that were fetched are dropped, and others go to the end.
+    """
+    passed = 0
+    while waiting and passed < _LOOKED_AT:
+        page_id = waiting[0]
         if _may_be_fetched(web, page_id):
             return page_id
-    return None
+        waiting.popleft()
+        if web.pages["where"][page_id] in (FRINGE, HELD):
+            waiting.append(page_id)
+            passed += 1
+    return -1

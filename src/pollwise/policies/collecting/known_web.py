@@ -219,7 +219,9 @@ class KnownWeb:
         )
 
     def add(self, pages: Sequence[Page]) -> None:
-        """Take in what the URLs of pages say; pages of an earlier traversal stay as they are."""
+        """Take in what the URLs of pages say, each page once; those of an earlier traversal stay as
+        they are.
+        """
         ids = np.array([page.id for page in pages])
         self._grow(pages=int(ids.max()) + 1)
         new = self.web.pages["end_word"][ids] == 0
@@ -270,7 +272,7 @@ class KnownWeb:
         anchors = [self._anchor(text) for text in links.anchors]
         new = (targets >= 0) & (targets < len(self.web.pages))
         if self.web.pages[page_id]["n_out"]:
-            new &= ~np.isin(targets, self._targets_of(page_id))
+            new &= ~np.isin(targets, self.targets_of(page_id))
         first = self.n_links
         self.n_links = end = first + int(new.sum())
         self._grow(links=end)
@@ -293,7 +295,7 @@ class KnownWeb:
         """The text of the link at this place in the table; empty for -1."""
         return "" if link < 0 else self._anchor_texts[int(self.web.links["anchor"][link])]
 
-    def _targets_of(self, page_id: int) -> NDArray[np.int32]:
+    def targets_of(self, page_id: int) -> NDArray[np.int32]:
         """The pages that a page was found to link to, the first time and later."""
         record = self.web.pages[page_id]
         places = [slice(int(record["first_link"]), int(record["end_link"]))]

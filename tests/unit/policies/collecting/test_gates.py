@@ -6,7 +6,7 @@ import pytest
 from pollwise.policies.collecting.fringe import FringeValue
 from pollwise.policies.collecting.fringe_queue import block_host
 from pollwise.policies.collecting.gates import GateSearch
-from pollwise.policies.collecting.known_web import FETCHED, FRINGE, KnownWeb
+from pollwise.policies.collecting.known_web import FETCHED, FRINGE, HELD, KnownWeb
 from pollwise.types import Links, Page
 
 
@@ -75,6 +75,38 @@ def test_no_page_of_a_blocked_host_is_named():
     assert {page % 2 for page in (search.take() for _ in range(30))} == {0}
     block_host(search.web, 1, -1)
     assert any(page % 2 for page in (search.take() for _ in range(10)))
+
+
+def test_pages_of_a_blocked_host_in_a_row_hide_no_others():
+    search = Search(["a"] * 20 + ["b"] * 20)
+    search.fetch(20, 1.0, *range(20), *range(21, 40))
+    block_host(search.web, 1, 1)
+    assert {search.take() for _ in range(15)} <= {*range(21, 40)}
+    block_host(search.web, 1, -1)
+    rest = {search.take() for _ in range(24)}
+    assert {*range(20)} <= rest
+
+
+def test_a_page_that_was_held_comes_again():
+    search = Search(["a"] * 4)
+    search.fetch(0, 1.0, 1, 2)
+    search.web.pages["where"][1] = HELD
+    assert {search.take(), search.take()} == {2, 3}
+    search.web.pages["where"][1] = FRINGE
+    assert search.take() == 1
+
+
+def test_what_is_judged_anew_brings_its_links_near():
+    fringe = FringeValue(np.random.default_rng(0))
+    fringe.seen([Page(n, f"http://h/{n}") for n in range(5)])
+    distances = fringe._known.web.pages["distance"]
+    fringe.fetched(0, 0.0)
+    fringe.linked(0, Links(np.array([1, 2]), ["", ""]))
+    fringe.linked(0, Links(np.array([3]), [""]))
+    assert distances[:4].min() > 1_000_000
+    fringe.corrected(0, 0.4)
+    assert distances[:4].tolist() == [0, 1, 1, 1]
+    assert distances[4] > 1_000_000
 
 
 def test_it_begins_late_and_ends():
