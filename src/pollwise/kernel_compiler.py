@@ -14,6 +14,7 @@ Not all of what this builds upon is public, so pollwise asks for the versions of
 """
 
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from types import FunctionType
 from typing import Any
@@ -80,9 +81,23 @@ class _KeptResults(CompileResultCacheImpl):
 
 
 class _KernelCache(FunctionCache):
-    """The cache of a kernel."""
+    """The cache of a kernel, which is of use if it can be read and written, and no harm else."""
 
     _impl_class = _KeptResults
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """See numba; what cannot be read, as after a loss of power, is compiled anew."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # damaged pickles raise any
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """See numba; the disk may be full, or another process removes the folder."""
+        with suppress(OSError):
+            super().save_overload(sig, data)
 
 
 class _StandIn:

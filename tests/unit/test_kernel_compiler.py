@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numba
 import numpy as np
+import pytest
 from numba.core.runtime import rtsys
 from numba.core.runtime._nrt_python import memsys_disable_stats, memsys_enable_stats
 
@@ -43,6 +44,18 @@ for second in (-1.0, 101.0):
     except ValueError as error:
         print(error)
 print(sum(roots.stats.cache_hits.values()))
+"""
+
+SQUARE = """\
+from pollwise.kernel_cache import kernel
+
+
+@kernel
+def square(number):
+    return number * number
+
+
+print(square(3), sum(square.stats.cache_hits.values()))
 """
 
 CALLED_BY_ANOTHER = """\
@@ -176,13 +189,33 @@ def test_functions_that_others_compile_can_call_code_that_was_kept(tmp_path: Pat
         assert said == f"3.0 {hits} False\n3.0\nno root\n3.0 True\n"
 
 
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("length", [0, -9])
+def test_code_that_is_damaged_is_compiled_anew(tmp_path: Path, ending, length):
+    (program := tmp_path / "program.py").write_text(SQUARE)
+    assert said(program) == "9 0\n"
+    (kept,) = tmp_path.rglob(f"*.{ending}")
+    kept.write_bytes(kept.read_bytes()[:length])
+    assert [said(program), said(program)] == ["9 0\n", "9 1\n"]
+
+
+def test_code_that_cannot_be_kept_is_compiled(tmp_path: Path):
+    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+    (program := tmp_path / "program.py").write_text(limit + SQUARE)
+    assert [said(program), said(program)] == ["9 0\n", "9 0\n"]
+
+
 def said_twice(text: str, place: Path) -> list[str]:
     """What a program says when its kernels are compiled, and when they are loaded."""
     program = place / "program.py"
     program.write_text(text)
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(place / "kept")}
+    return [said(program) for _ in range(2)]
+
+
+def said(program: Path) -> str:
+    """What a program says whose kernels are kept beside it."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(program.parent / "kept")}
     command = [sys.executable, str(program)]
-    return [
-        subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    ]
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    ).stdout
