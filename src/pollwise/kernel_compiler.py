@@ -20,7 +20,7 @@ from types import FunctionType
 from typing import Any
 
 from llvmlite import binding
-from numba.core import sigutils
+from numba.core import entrypoints, sigutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -44,11 +44,14 @@ class _Part(JITCodeLibrary):
 class _Kept(JITCodeLibrary):
     """Code from the disk."""
 
-    _bitcode: bytes
+    _bitcode: bytes | None = None
 
     @classmethod
     def _unserialize(cls, codegen: Any, state: Any) -> "_Kept":
-        name, _, (machine_code, bitcode) = state
+        name, kind, kept_code = state
+        if kind != "object":
+            return super()._unserialize(codegen, state)  # type: ignore[no-any-return]
+        machine_code, bitcode = kept_code
         kept = cls(codegen, name)
         kept._bitcode = bitcode
         kept.enable_object_caching()
@@ -57,10 +60,12 @@ class _Kept(JITCodeLibrary):
         return kept
 
     def get_pointer_to_function(self, name: str) -> int:
-        """See numba; the names in there are not known to its engine."""
+        """See numba, whose engine does not know the names of code that was not parsed."""
         return self._codegen._engine.get_function_address(name)  # type: ignore[no-any-return]
 
     def _get_module_for_linking(self) -> Any:
+        if self._bitcode is None:
+            return super()._get_module_for_linking()
         if self._shared_module is None:
             self._shared_module = binding.parse_bitcode(self._bitcode)
             self._codegen._engine._load_defined_symbols(self._shared_module)
@@ -73,11 +78,11 @@ class _KeptResults(CompileResultCacheImpl):
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         """See numba."""
         codegen = target_context.codegen()
-        codegen._library_class = _Kept
+        usual, codegen._library_class = codegen._library_class, _Kept
         try:
             return super().rebuild(target_context, payload)
         finally:
-            del codegen._library_class
+            codegen._library_class = usual
 
 
 class _KernelCache(FunctionCache):
@@ -174,6 +179,7 @@ def _make_ready(context: Any) -> None:
     Each of the templates that the context is filled with has it look for more, though it finds them
     all when it looks again at the end.
     """
+    entrypoints.init_all()  # it may run code of others
     _load_array_functions()
     context.refresh = lambda: None
     try:
@@ -193,11 +199,16 @@ def _load_array_functions() -> None:
     from numba.np import linalg
 
     def look_for_scipy() -> None:
-        if find_spec("scipy") is None:
+        try:
+            found = find_spec("scipy")
+        except ValueError:  # something else stands in its place
+            found = None
+        if found is None or found.origin is None:
             raise ImportError("there is no scipy")
 
     load_scipy, linalg.ensure_blas = linalg.ensure_blas, look_for_scipy
     try:
-        import numba.np.arraymath  # noqa: F401
+        from numba.np import arraymath
     finally:
         linalg.ensure_blas = load_scipy
+    vars(arraymath)["ensure_blas"] = load_scipy
