@@ -60,6 +60,8 @@ class Little:
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA")}
         self.environment["PYTHONPATH"] = str(place)
         self.environment["XDG_CACHE_HOME"] = str(place / "cache")
+        # Byte code of an edit within the same second would pass for that of the next one.
+        self.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 
     def edit(self, **numbers: int) -> None:
         (self.package / "called.py").write_text(CALLED.format(**numbers))
