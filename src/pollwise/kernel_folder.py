@@ -69,6 +69,7 @@ def note_compiled(purpose: str) -> None:
 def alone() -> Iterator[None]:
     """Wait until no other process is in this context, for the same folder."""
     if folder := kernel_folder():
+        Path(folder).mkdir(parents=True, exist_ok=True)  # another process may have removed it
         with Path(folder, "compiling").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield

@@ -195,6 +195,21 @@ def test_nothing_is_noted_where_nothing_can_be_kept(little: Little, tmp_path: Pa
     assert ended.stdout.strip() == "False"
 
 
+def test_a_folder_that_was_removed_meanwhile_is_made_again(tmp_path: Path) -> None:
+    program = (
+        "import shutil\n"
+        "from pollwise.kernel_folder import alone, kernel_folder\n"
+        "shutil.rmtree(kernel_folder())\n"
+        "with alone():\n"
+        "    print('alone')\n"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    environment["PYTHONPATH"] = str(Path(pollwise.kernel_folder.__file__).parents[1])
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert ended.stdout == "alone\n"
+
+
 def test_one_process_compiles_at_a_time(tmp_path: Path) -> None:
     program = (
         "import sys\n"

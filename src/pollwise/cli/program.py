@@ -213,7 +213,7 @@ def _usage(error: TyperException) -> str:
     if not message or context is None:
         return message
     option = getattr(error, "option_name", "")
-    if context.info_name == "serve" and option in _options_of("watch", context):
+    if context.info_name == "serve" and option in _only_of_watch(context):
         return (
             f"serve has no {option}: 'pollwise watch' has it, and what it was told once stays; or"
             " give a configuration by --config"
@@ -222,8 +222,11 @@ def _usage(error: TyperException) -> str:
     return f"{message}{joint} '{context.command_path} --help' shows what can be given"
 
 
-def _options_of(command: str, context: Any) -> set[str]:
-    """The options of a command beside that of a context."""
-    return {
-        name for option in context.parent.command.commands[command].params for name in option.opts
-    }
+def _only_of_watch(context: Any) -> set[str]:
+    """The options that `watch` has, and the command of a context has not."""
+    watch_itself = context.parent.command.commands["watch"]
+    known, own = (
+        {name for option in command.params for name in option.opts}
+        for command in (watch_itself, context.command)
+    )
+    return known - own

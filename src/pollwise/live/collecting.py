@@ -222,9 +222,9 @@ async def _collect(
             stop,
             on_progress=on_progress,
             staff=lambda: countdown.bound(poller.staff()),
-            states=lambda: {
-                FILTER_STATE: pack_filter_state(collection.topic_filter.state_dict()),
-                NEXT_LINKS: pack_links(standing.links(_KEPT_LINKS)),
+            states={
+                FILTER_STATE: lambda: pack_filter_state(collection.topic_filter.state_dict()),
+                NEXT_LINKS: lambda: pack_links(standing.links(_KEPT_LINKS)),
             },
             traffic=traffic,
             told_figures=beside,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import monotonic
+from types import MappingProxyType
 from typing import Generic, Self, TypeVar
 
 from pollwise.errors import StoreBusyError
@@ -102,10 +103,10 @@ class Journal:
     A turn is committed during the next one, but never two at a time: a slow disk holds up the turn
     after the next, not the fetches. Without `initial` the events cannot be re-run and are not kept.
     A commit that fails ends the loop that takes what is `incoming`, at once. `settings` are kept
-    with the run, which began at `begun_at` (UTC seconds; None: now). `states` gives, by name, what
-    else to keep now and then. `on_progress` is told of every turn after its commit. While another
-    program has the store locked it waits, which `say` is told. `StoreError` if the store cannot be
-    written.
+    with the run, which began at `begun_at` (UTC seconds; None: now). `states` has, by name, what
+    makes the bytes of all else that is kept now and then, the more seldom the more there are.
+    `on_progress` is told of every turn after its commit. While another program has the store locked
+    it waits, which `say` is told. `StoreError` if the store cannot be written.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class Journal:
         incoming: Incoming,
         on_progress: Callable[[Progress], None],
         say: Callable[[str], None],
-        states: Callable[[], Mapping[str, bytes]] = dict,
+        states: Mapping[str, Callable[[], bytes]] = MappingProxyType({}),
         begun_at: float | None = None,
     ) -> None:
         self._store = store
@@ -140,7 +141,9 @@ class Journal:
         self._untold: set[int] = set()
         """Pages that were polled, of which nothing learned is written yet."""
         self._scheduler_state = _Seldom(scheduler.state, clock, stop)
-        self._other_states = _Seldom(states, clock, stop, size=_bytes_of)
+        self._other_states = {
+            name: _Seldom(make, clock, stop, size=len) for name, make in states.items()
+        }
         # One thread for all writes.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._committed: asyncio.Future[None]
@@ -230,7 +233,11 @@ class Journal:
             learned=learned or None,
             scheduler=self._scheduler_state(),
             discovered=tuple(r.discovered for r in turn.reports if r.discovered is not None),
-            states=self._other_states() or {},
+            states={
+                name: made
+                for name, seldom in self._other_states.items()
+                if (made := seldom()) is not None
+            },
             remembered=turn.remembered,
         )
 
@@ -264,7 +271,3 @@ class _Seldom(Generic[T]):
         takes = self._clock() - asked_at + self._size(made) / _BYTES_A_SECOND
         self._due = asked_at + takes / _STATE_SHARE
         return made
-
-
-def _bytes_of(states: Mapping[str, bytes]) -> int:
-    return sum(map(len, states.values()))

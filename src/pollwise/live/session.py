@@ -176,7 +176,7 @@ class Session:
         *,
         on_progress: Callable[[Progress, Mapping[int, Watched]], None],
         staff: Callable[[], int] | None = None,
-        states: Callable[[], Mapping[str, bytes]] = dict,
+        states: Mapping[str, Callable[[], bytes]] = MappingProxyType({}),
         beside: Sequence[Besides] = (),
         incoming: Incoming | None = None,
         traffic: Traffic | None = None,

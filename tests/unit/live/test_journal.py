@@ -3,9 +3,11 @@
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -351,13 +353,19 @@ class Collection(Web):
         )
 
 
-async def collect(store: Store, begin: float, seconds: float) -> tuple[Recorder, Collection]:
+async def collect(
+    store: Store,
+    begin: float,
+    seconds: float,
+    states: Mapping[str, Callable[[], bytes]] = MappingProxyType({}),
+) -> tuple[Recorder, Collection]:
     clock, stop, policy = FakeClock(begin), asyncio.Event(), Recorder()
     clock.stop_at(begin + seconds, stop)
     web = Collection(clock)
     scheduler = Scheduler(policy, Budget(0.5), crawl_delay=3.0, retry_after=50.0)
     session = Session(store, SETTINGS, clock=clock, say=print, scheduler=scheduler)
-    await asyncio.wait_for(session.run(web, stop, on_progress=lambda *_: None), timeout=250)
+    run = session.run(web, stop, on_progress=lambda *_: None, states=states)
+    await asyncio.wait_for(run, timeout=250)
     return policy, web
 
 
@@ -382,6 +390,24 @@ async def test_only_the_begin_of_a_new_collection_is_logged(store, monkeypatch):
     commands = rerun(scheduler, store.initial_state(first.id), events)
     assert any(isinstance(c, Poll) for turn in commands for c in turn)
     assert list(store.events(second.id)) == [], "there is no state to run them again from"
+
+
+async def test_a_large_state_does_not_hold_up_a_small_one(store):
+    made = Counter()
+
+    def make(name: str, size: int) -> bytes:
+        made[name] += 1
+        return bytes(size - 1) + bytes([made[name]])
+
+    states = {
+        "large": lambda: make("large", 25_000_000),  # half a second: every 50 seconds
+        "small": lambda: make("small", 10),
+    }
+    await collect(store, 1000.0, 60.0, states)
+    assert made["large"] <= 3
+    assert made["small"] > 5 * made["large"]
+    for name in states:
+        assert store.state(name)[-1] == made[name], "the last one is written at the end"
 
 
 def test_what_is_large_is_written_as_seldom_as_it_takes_time():
