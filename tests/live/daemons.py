@@ -34,10 +34,10 @@ class Daemon:
         self.address = ""
         self.process: asyncio.subprocess.Process
 
-    async def start(self, *words: str, **more: Any) -> None:
-        """Start it with these words; `more` is told to whoever starts processes."""
+    async def start(self, *words: str, before: tuple[str, ...] = (), **more: Any) -> None:
+        """Start it with these words, `before` what prepares it; `more` is told to asyncio."""
         self.process = await asyncio.create_subprocess_exec(
-            *PROGRAM,
+            *(*before, *PROGRAM),
             *("serve", "--port", "0", *words),
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": SOURCE},

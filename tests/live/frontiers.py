@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 import signal
 import subprocess
 import threading
@@ -13,6 +12,7 @@ import grpc
 from pollwise.frontier import Client
 
 from .daemons import PATIENCE, PROGRAM, SOURCE
+from .preparing import prepared, small_files
 
 WAIT = 60.0
 
@@ -29,24 +29,20 @@ class FrontierProcess:
         self.start()
 
     def start(self) -> None:
+        limits = () if self.largest_file is None else prepared(small_files(self.largest_file))
         self.process = subprocess.Popen(
-            [*PROGRAM, "frontier", "--port", str(self.port), *self.words],
+            [*limits, *PROGRAM, "frontier", "--port", str(self.port), *self.words],
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": SOURCE},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=self._limit,
         )
         started = threading.Event()
         self._reader = threading.Thread(target=self._read, args=(started,), daemon=True)
         self._reader.start()
         assert started.wait(PATIENCE), self.said
         assert self.port, self.said
-
-    def _limit(self) -> None:
-        if self.largest_file is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (self.largest_file, self.largest_file))
 
     def _read(self, started: threading.Event) -> None:
         assert self.process.stderr is not None

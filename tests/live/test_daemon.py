@@ -5,13 +5,15 @@ import os
 import resource
 import signal
 from collections.abc import AsyncIterator
-from functools import partial
 from pathlib import Path
 
 import aiohttp
 import pytest
 
 from .daemons import PATIENCE, PROGRAM, SOURCE, Daemon, answering
+from .preparing import CLOSED_INPUT, HANGUPS_HEEDED, prepared, small_files
+
+FULL_DISK = prepared(small_files(700_000), HANGUPS_HEEDED)
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ async def test_it_polls_and_answers_from_an_empty_database_on(daemon, site):
 
 
 async def test_it_answers_though_its_standard_input_was_closed(daemon):
-    await daemon.start(preexec_fn=partial(os.close, 0))
+    await daemon.start(before=prepared(CLOSED_INPUT))
     assert await daemon.status("/") == 200
     assert await daemon.end(signal.SIGINT) == 0
     assert "Traceback" not in "".join(daemon.said)
@@ -107,13 +109,6 @@ async def test_two_of_them_do_not_poll_one_database(daemon, tmp_path):
     assert await daemon.end(signal.SIGINT) == 0
 
 
-def limit_files() -> None:
-    """What would make a file larger than so many bytes fails, as on a full disk."""
-    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, most))
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests in the background may ignore it
-
-
 async def text(daemon: Daemon, path: str) -> str:
     page = {"Accept": "text/html"}
     async with daemon.session.get(daemon.address + path, headers=page) as answer:
@@ -124,7 +119,7 @@ async def text(daemon: Daemon, path: str) -> str:
 async def test_a_full_disk_stops_polling_and_is_told_on_every_page(daemon, site):
     for number in range(6):
         site.says(f"/{number}", os.urandom(200_000), Content_Type="image/png")
-    await daemon.start(preexec_fn=limit_files, start_new_session=True)
+    await daemon.start(before=FULL_DISK, start_new_session=True)
     [child] = answering(daemon.process.pid)
     for number in range(6):
         daemon.add(site.url(f"/{number}"))
@@ -155,7 +150,7 @@ async def test_a_full_disk_stops_polling_and_is_told_on_every_page(daemon, site)
 
 async def test_it_ends_while_polling_has_stopped(daemon, site):
     site.says("/", os.urandom(900_000), Content_Type="image/png")
-    await daemon.start(preexec_fn=limit_files)
+    await daemon.start(before=FULL_DISK)
     daemon.add(site.url("/"))
     await daemon.hears("polling has stopped")
     assert await daemon.end(signal.SIGINT) == 0

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import resource
 import signal
 import sqlite3
 import sys
@@ -18,6 +17,7 @@ from aiohttp.test_utils import TestServer
 
 from pollwise.testing.webserver import MisbehavingServer
 
+from .preparing import prepared, small_files
 from .scrapy_crawls import SPIDER, Crawls, ended
 
 SLOW = (
@@ -402,9 +402,8 @@ async def test_one_crawl_at_a_time_has_the_file(server, crawls):
 async def test_a_full_disk_ends_the_crawl_and_says_so(server, crawls, monkeypatch):
     links = "".join(f'<a href="/p{number}-{"x" * 400}">x</a>' for number in range(300))
     server.set_page("/", f"<p>start</p>{links}")
-    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (60_000, 60_000))
-    start = asyncio.create_subprocess_exec
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", partial(start, preexec_fn=limit))
+    start = partial(asyncio.create_subprocess_exec, *prepared(small_files(60_000)))
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
     log = await crawls.run(server.url("/"), polls=1000)
     assert "cannot grow, the disk is full: free some space" in log or "cannot be read" in log
     assert "Spider closed (pollwise_failed)" in log

@@ -2,11 +2,10 @@
 
 import asyncio
 import os
-import resource
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,21 +15,12 @@ from pollwise.store import Store
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.web.wishes import wished_page
 
+from .preparing import HANGUPS_HEEDED, prepared, small_files
+
 PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
 SOURCE = str(Path(pollwise.__file__).parents[1])
 PATIENCE = 600.0
 pytestmark = pytest.mark.timeout(1200)  # a collection compiles before it begins
-
-
-def _fill_the_disk() -> None:
-    """What would make a file larger than so many bytes fails, as on a full disk."""
-    _heed_hangups()
-    resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, 700_000))
-
-
-def _heed_hangups() -> None:
-    """Tests that run in the background may have been told to ignore them, as `nohup` does."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class Manager:
@@ -46,14 +36,12 @@ class Manager:
         self.process: asyncio.subprocess.Process
 
     async def start(
-        self,
-        *words: str,
-        watchdog: float = 0.0,
-        prepare: Callable[[], None] = _heed_hangups,
+        self, *words: str, watchdog: float = 0.0, preparations: tuple[str, ...] = ()
     ) -> None:
-        shell = ("sh", "-c", 'export WATCHDOG_PID=$$; exec "$@"', "sh")
+        before = prepared(HANGUPS_HEEDED, *preparations)
+        shell = ("/bin/sh", "-c", 'export WATCHDOG_PID=$$; exec "$@"', "sh")
         self.process = await asyncio.create_subprocess_exec(
-            *(*shell, *PROGRAM, *words),
+            *(*before, *shell, *PROGRAM, *words),
             cwd=self._folder,
             env={
                 **os.environ,
@@ -63,7 +51,6 @@ class Manager:
             },
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,  # without a terminal that could be hung up
-            preexec_fn=prepare,
         )
 
     async def until(self, part: str) -> str:
@@ -159,7 +146,8 @@ async def test_it_hears_that_a_full_disk_has_stopped_polling(manager, server, tm
     server.set_page("/page", os.urandom(900_000), content_type="image/png")
     with Store.open(tmp_path / "pollwise.db") as store:
         store.add_pages([wished_page(server.url("/page"))], now=0.0)
-    await manager.start("serve", "--port", "0", watchdog=2.0, prepare=_fill_the_disk)
+    limits = (small_files(700_000),)
+    await manager.start("serve", "--port", "0", watchdog=2.0, preparations=limits)
     await manager.until("READY=1")
     status = await manager.until("STATUS=polling has stopped, and is tried again at")
     assert "free space" in status

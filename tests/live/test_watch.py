@@ -3,13 +3,11 @@
 import asyncio
 import json
 import os
-import resource
 import signal
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, closing
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +20,12 @@ from pollwise.store.records import Batch
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.types import StateDict
 
+from .preparing import prepared, small_files
 from .telling import but_for_slowness
 
 PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
 SOURCE = str(Path(pollwise.__file__).parents[1])
+FULL_DISK = prepared(small_files(700_000))
 FAST = ("--budget", "600/minute", "--verbose")
 PATIENCE = 60.0
 """Seconds after which a process that says nothing is a failure."""
@@ -69,17 +69,15 @@ Start = Callable[..., Awaitable[Process]]
 
 @pytest.fixture
 async def start(tmp_path) -> AsyncIterator[Start]:
-    """Start `pollwise` with these words in an empty folder, perhaps with limits."""
+    """Start `pollwise` with these words in an empty folder, perhaps prepared first."""
     started: list[asyncio.subprocess.Process] = []
 
-    async def start(*words: str, limits: Callable[[], None] | None = None) -> Process:
+    async def start(*words: str, before: tuple[str, ...] = ()) -> Process:
         process = await asyncio.create_subprocess_exec(
-            *PROGRAM,
-            *words,
+            *(*before, *PROGRAM, *words),
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": SOURCE},
             stderr=asyncio.subprocess.PIPE,
-            preexec_fn=limits,
         )
         started.append(process)
         return Process(process)
@@ -285,18 +283,13 @@ async def test_without_a_network_it_goes_on_and_pages_rest(start, db):
         assert [(record.polls, record.failures) for record in store.pages()] == [(1, 1)] * 2
 
 
-def limit_files(size: int) -> None:
-    """What would make a file larger than so many bytes fails, as on a full disk."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-
 async def test_a_full_disk_ends_it_in_one_line_and_damages_nothing(start, db):
     async with AsyncExitStack() as stack:
         servers = [await stack.enter_async_context(MisbehavingServer()) for _ in range(6)]
         for server in servers:
             server.set_page("/page", os.urandom(200_000), content_type="image/png")
         urls = [server.url("/page") for server in servers]
-        watch = await start("watch", *urls, *FAST, limits=partial(limit_files, 700_000))
+        watch = await start("watch", *urls, *FAST, before=FULL_DISK)
         assert await watch.end() == 2
         *_, stopped, complaint = watch.lines
         assert stopped.startswith("stopped: ")
@@ -321,9 +314,7 @@ async def test_a_full_disk_ends_it_in_one_line_and_damages_nothing(start, db):
 
 async def test_a_full_disk_is_noticed_though_the_next_poll_is_a_day_away(start, server):
     server.set_page("/page", os.urandom(900_000), content_type="image/png")
-    watch = await start(
-        "watch", server.url("/page"), "--budget", "1/day", limits=partial(limit_files, 700_000)
-    )
+    watch = await start("watch", server.url("/page"), "--budget", "1/day", before=FULL_DISK)
     assert await watch.end() == 2
     assert "free space" in watch.lines[-1]
 
