@@ -26,15 +26,12 @@ __all__ = [
     "TIME_COUNT",
     "interpolate",
     "lattice_row",
-    "mean_over",
-    "normalise",
     "product_points",
     "put",
     "tabulate",
     "time_at",
     "time_step",
     "time_until",
-    "total_of",
 ]
 
 RATE_COUNT = 96
@@ -107,50 +104,6 @@ def lattice_row(table: NDArray[np.float32], step: int) -> NDArray[np.float32]:
     """
     column = step // SUBSTEPS
     return table[step % SUBSTEPS, column : column + RATE_COUNT]
-
-
-# Sums of all rates go by eight lanes: many numbers are added at once, and always in the same order.
-# With `fastmath` the order would be one that suits the caller that they are compiled for.
-
-
-@kernel(forceinline=True, allocates=False)
-def mean_over(weights: NDArray[np.float32], values: NDArray[np.float32]) -> float:
-    """The sum of the values of all rates, each times its weight."""
-    a = b = c = d = e = f = g = h = np.float32(0.0)
-    for j in range(0, RATE_COUNT, 8):
-        a += weights[j] * values[j]
-        b += weights[j + 1] * values[j + 1]
-        c += weights[j + 2] * values[j + 2]
-        d += weights[j + 3] * values[j + 3]
-        e += weights[j + 4] * values[j + 4]
-        f += weights[j + 5] * values[j + 5]
-        g += weights[j + 6] * values[j + 6]
-        h += weights[j + 7] * values[j + 7]
-    return float(((a + e) + (c + g)) + ((b + f) + (d + h)))
-
-
-@kernel(forceinline=True, allocates=False)
-def total_of(weights: NDArray[Any]) -> Any:
-    """The sum of the weights of all rates."""
-    a = b = c = d = e = f = g = h = np.float32(0.0)
-    for j in range(0, RATE_COUNT, 8):
-        a += weights[j]
-        b += weights[j + 1]
-        c += weights[j + 2]
-        d += weights[j + 3]
-        e += weights[j + 4]
-        f += weights[j + 5]
-        g += weights[j + 6]
-        h += weights[j + 7]
-    return ((a + e) + (c + g)) + ((b + f) + (d + h))
-
-
-@kernel(forceinline=True, allocates=False)
-def normalise(weights: NDArray[Any]) -> None:
-    """Scale weights of the rates so that their sum, which must be above 0, becomes 1 (in place)."""
-    scale = np.float32(1.0) / total_of(weights)
-    for j in range(RATE_COUNT):
-        weights[j] *= scale
 
 
 @kernel(allocates=False)

@@ -15,13 +15,13 @@ from pollwise.rates.lattice import (
     TIME_COUNT,
     interpolate,
     lattice_row,
-    mean_over,
     product_points,
     tabulate,
     time_at,
     time_step,
     time_until,
 )
+from pollwise.rates.sums import mean_over
 
 YEAR = 365.25 * 86_400.0
 HALF_STEP = 2 ** (1 / 132)

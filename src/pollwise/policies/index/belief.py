@@ -30,8 +30,9 @@ from pollwise.policies.index.state import (
     UNCHANGED_TABLE,
     IndexState,
 )
-from pollwise.rates.lattice import RATE_COUNT, lattice_row, normalise, time_step, total_of
+from pollwise.rates.lattice import RATE_COUNT, lattice_row, time_step
 from pollwise.rates.packed import number_of
+from pollwise.rates.sums import normalise, total_of
 
 __all__ = ["form_belief", "judge_bursts", "refresh_belief", "refresh_models"]
 

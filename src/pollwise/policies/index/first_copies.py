@@ -20,7 +20,8 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.index.page_index import own_price
 from pollwise.policies.index.prior import prior_of, steady_model
 from pollwise.policies.index.state import INDEX_TABLE, SEEN_SURGE, IndexState
-from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, mean_over, normalise, time_step
+from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, time_step
+from pollwise.rates.sums import mean_over, normalise
 
 __all__ = ["copy_can_wait"]
 

@@ -31,7 +31,7 @@ from pollwise.policies.index.state import (
     IndexState,
 )
 from pollwise.rates.excerpt import keep_excerpt, likelihood_of
-from pollwise.rates.lattice import RATE_COUNT, lattice_row, mean_over, normalise, time_step
+from pollwise.rates.lattice import RATE_COUNT, lattice_row, time_step
 from pollwise.rates.packed import number_of, pack
 from pollwise.rates.posterior import (
     forget,
@@ -39,6 +39,7 @@ from pollwise.rates.posterior import (
     learn_last_change,
     learn_poll,
 )
+from pollwise.rates.sums import mean_over, normalise
 from pollwise.types import Outcome
 from pollwise.units import DAY
 

@@ -32,11 +32,10 @@ from pollwise.rates.lattice import (
     TIME_COUNT,
     interpolate,
     lattice_row,
-    mean_over,
-    normalise,
     time_at,
     time_step,
 )
+from pollwise.rates.sums import mean_over, normalise
 from pollwise.units import DAY
 
 __all__ = [

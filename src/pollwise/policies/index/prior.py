@@ -23,7 +23,8 @@ from pollwise.policies.index.clock_share import count_clock, spoken_for_clock
 from pollwise.policies.index.page_index import has_told
 from pollwise.policies.index.state import POOL_CAPACITY, TILTS, IndexState
 from pollwise.rates.excerpt import likelihood_of
-from pollwise.rates.lattice import RATE_COUNT, RATES, normalise, put, total_of
+from pollwise.rates.lattice import RATE_COUNT, RATES, put
+from pollwise.rates.sums import normalise, total_of
 
 __all__ = [
     "FIRST_BURST_ODDS",
@@ -54,6 +55,8 @@ likelihood by itself is a handful of spikes. What polls cannot tell comes to the
 prior, so that pages too fast for their polls do not become ever faster."""
 _LEAST = np.float32(1e-36)
 """Products of prior and likelihood are at least this, as they are divided by."""
+_LARGER = np.float32(2.0**40)
+"""By this much larger, what is moved is a normal number: others take a hundred times as long."""
 _MUCH_TO_FIND = 0.2
 """The share of polls without a change from which on hope is in full."""
 _HOPES = 16
@@ -252,12 +255,12 @@ def _share_out(state: IndexState, page: int) -> None:
         counted[j] *= likely
         least[j] = max(common.base[j] * likely, _LEAST)
         odds[j] = counted[j] / least[j]
-    scale = np.float32(1.0) / total_of(counted)
-    for j in range(RATE_COUNT - 1):
+    scale = _LARGER / total_of(counted)
+    for j in range(RATE_COUNT):
         share = np.float32(_SMOOTHING) * scale * min(least[j], least[j + 1])
         moved[j + 1] = share * (odds[j] - odds[j + 1])
     for j in range(RATE_COUNT):
-        counted[j] = counted[j] * scale + moved[j] - moved[j + 1]
+        counted[j] = (counted[j] * scale + moved[j] - moved[j + 1]) / _LARGER
 
 
 @kernel(allocates=False)

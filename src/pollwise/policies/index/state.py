@@ -237,8 +237,8 @@ INDEX_SHARED = np.dtype(
         ("steady", "f4", (RATE_COUNT,)),
         ("bursts", "f4", (RATE_COUNT,)),
         ("counted", "f4", (RATE_COUNT,)),  # of the page counted last; the next three: meanwhile
-        ("least", "f4", (RATE_COUNT,)),
-        ("odds", "f4", (RATE_COUNT,)),
+        ("least", "f4", (RATE_COUNT + 1,)),  # 0 beyond the last one
+        ("odds", "f4", (RATE_COUNT + 1,)),
         ("moved", "f4", (RATE_COUNT + 1,)),
         ("scale", "f8", (TIME_COUNT,)),  # the factor on the mean of the index table, by time
         ("shares", "f4", (RATE_COUNT,)),  # of the rates in the index of the page weighed last
