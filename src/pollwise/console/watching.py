@@ -144,9 +144,10 @@ class WatchDisplay(RunDisplay):
                 self._told_of_first_copies = False
         for report in progress.reports:
             page_id = report.result.observation.page_id
-            if page_id not in watched:  # removed meanwhile
+            own = watched.get(page_id)
+            if own is None:  # removed meanwhile
                 continue
-            page = watched[page_id].page
+            page = own.page
             kind = progress.happened(report.result.observation)
             first_copy = page_id in progress.first_copies
             if self._detail is Detail.news:

@@ -120,7 +120,7 @@ class UnderWay:
             return None
         own = self._watched.get(asked.id)
         changes = self._remasked.pop(asked.id, ())
-        if own is None or has_same_parts(asked, own.page):
+        if own is None or asked is own.page or has_same_parts(asked, own.page):
             memory = report.result.memory
             for change in changes:
                 memory = change.applied(memory)
