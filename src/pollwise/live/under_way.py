@@ -48,7 +48,9 @@ class UnderWay:
             match command:
                 case Poll(page_id) if self.error is None:
                     own = self._watched[page_id]
-                    poll = asyncio.ensure_future(self._poller.poll(own.page, own.memory))
+                    poll = self._poller.poll(own.page, own.memory)
+                    if not isinstance(poll, asyncio.Future):
+                        poll = asyncio.ensure_future(poll)
                     poll.add_done_callback(self._note_end)
                     self.polls.append(poll)
                     self._asked[poll] = own.page
