@@ -156,7 +156,7 @@ async def test_one_that_is_cancelled_before_its_task_begins_does_so_too(server, 
 
 @pytest.mark.parametrize("path", ["/", "/status/404"])
 async def test_what_goes_wrong_within_is_raised(server, clock, following, monkeypatch, path):
-    def fail(*_):
+    def fail(*_, **__):
         raise RuntimeError("a bug")
 
     async with Polled(server, clock, following) as polled:
@@ -260,11 +260,11 @@ async def test_an_answer_that_comes_as_its_time_ends_counts(server, clock, follo
     """In one turn of the loop: the time is over, and then the answer is read."""
     async with Polled(server, clock, following) as polled:
         poll = polled.begun("/")
-        protocol, received = poll.fetch.exchange.asked._lent._protocol, asyncio.Event()
+        protocol, received = poll.fetch.exchange.lent._protocol, asyncio.Event()
         heard = protocol.data_received
 
         def receive(data):
-            poll.fetch.exchange.hand_on()
+            poll.fetch.exchange()
             heard(data)
             received.set()
 

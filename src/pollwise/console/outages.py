@@ -63,6 +63,11 @@ fail so are not told'
             " fail so are not told"
         )
 
+    @property
+    def is_none(self) -> bool:
+        """Whether an answer tells nothing new: no poll failed so since the latest one."""
+        return self._why is None and not (self._failed or self._hidden)
+
     def hides(self, page_id: int) -> bool:
         """Whether the latest poll of a page failed so, which is not told."""
         return page_id in self._hidden

@@ -144,9 +144,13 @@ class WatchDisplay(RunDisplay):
                 self._told_of_first_copies = False
         for report in progress.reports:
             page_id = report.result.observation.page_id
-            if page_id not in watched:  # removed meanwhile
+            own = watched.get(page_id)
+            if own is None:  # removed meanwhile
                 continue
-            page = watched[page_id].page
+            page = own.page
+            if page_id not in progress.first_copies and self._is_as_before(report, progress):
+                self._polls += 1
+                continue
             kind = progress.happened(report.result.observation)
             first_copy = page_id in progress.first_copies
             if self._detail is Detail.news:
@@ -159,6 +163,19 @@ class WatchDisplay(RunDisplay):
         self._count(progress.first_copies)
         self._look_ahead(watched)
         self._tell_at_times()
+
+    def _is_as_before(self, report: "PollReport", progress: "Progress") -> bool:
+        """Whether a poll, of a page that had a copy, has nothing to tell: as most have."""
+        seen, result = report.result.observation, report.result
+        return (
+            seen.outcome is Outcome.UNCHANGED
+            and self._detail is Detail.news
+            and not (result.error or result.masked or report.left_out or report.answered_by)
+            and seen.page_id not in progress.gone_or_back
+            and seen.page_id not in self._troubles
+            and not self._redirects.leads_elsewhere(seen.page_id)
+            and self._outage.is_none
+        )
 
     def _show(
         self,

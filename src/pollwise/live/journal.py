@@ -221,7 +221,7 @@ class Journal:
         self._initial = None  # it is as large as what the run itself holds
 
     def _batch(self, turn: Progress) -> Batch:
-        self._untold |= {report.result.observation.page_id for report in turn.reports}
+        self._untold.update([one.page_id for one in turn.observations])
         learned = self._scheduler.policy.state_dict(sorted(self._untold)) if self._untold else None
         if learned:  # an awaited policy gives nothing yet
             self._untold.clear()
@@ -229,7 +229,7 @@ class Journal:
         self._log_room -= len(events)
         return Batch(
             events=events,
-            polls=tuple(report.result for report in turn.reports),
+            polls=tuple([report.result for report in turn.reports]),
             learned=learned or None,
             scheduler=self._scheduler_state(),
             discovered=tuple(r.discovered for r in turn.reports if r.discovered is not None),

@@ -34,8 +34,8 @@ class ListedPages:
         """
         for report in progress.reports:
             seen, items = report.result.observation, report.result.items
-            source = watched.get(seen.page_id)  # None: removed while it was polled
-            if source is not None and items:
+            # None: removed while it was polled
+            if items and (source := watched.get(seen.page_id)) is not None:
                 self._told.append(_List(source.page.url, seen.polled_at, items))
 
     def carry_out(self, store: Store, now: float) -> list[Signalled]:

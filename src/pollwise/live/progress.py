@@ -49,10 +49,13 @@ class Progress:
     @property
     def changes(self) -> int:
         """The polls that found a change."""
-        seen = [report.result.observation for report in self.reports]
-        return sum(
-            one.outcome is Outcome.CHANGED and one.page_id not in self.first_copies for one in seen
-        )
+        changed = [one for one in self.observations if one.outcome is Outcome.CHANGED]
+        return sum([one.page_id not in self.first_copies for one in changed])
+
+    @property
+    def observations(self) -> list[Observation]:
+        """What the polls told."""
+        return [report.result.observation for report in self.reports]
 
     def happened(self, observation: Observation) -> ChangeKind | None:
         """What one of these polls found that changes tell of; None: nothing."""

@@ -48,7 +48,9 @@ class UnderWay:
             match command:
                 case Poll(page_id) if self.error is None:
                     own = self._watched[page_id]
-                    poll = asyncio.ensure_future(self._poller.poll(own.page, own.memory))
+                    poll = self._poller.poll(own.page, own.memory)
+                    if not isinstance(poll, asyncio.Future):
+                        poll = asyncio.ensure_future(poll)
                     poll.add_done_callback(self._note_end)
                     self.polls.append(poll)
                     self._asked[poll] = own.page
@@ -120,7 +122,7 @@ class UnderWay:
             return None
         own = self._watched.get(asked.id)
         changes = self._remasked.pop(asked.id, ())
-        if own is None or has_same_parts(asked, own.page):
+        if own is None or asked is own.page or has_same_parts(asked, own.page):
             memory = report.result.memory
             for change in changes:
                 memory = change.applied(memory)

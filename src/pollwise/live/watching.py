@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, replace
@@ -101,11 +102,12 @@ class WatchRun:
 
     def note(self, progress: Progress) -> None:
         """Count a turn of the loop."""
-        seen = [report.result.observation for report in progress.reports]
-        self.changes += sum(progress.happened(one) is not None for one in seen)
-        outcomes = [one.outcome for one in seen]
-        self.polls += sum(outcome is not Outcome.POSTPONED for outcome in outcomes)
-        self.had += sum(outcome in (Outcome.CHANGED, Outcome.UNCHANGED) for outcome in outcomes)
+        seen = progress.observations
+        outcomes = Counter([one.outcome for one in seen])
+        if outcomes[Outcome.CHANGED] or progress.gone_or_back:  # else nothing happened
+            self.changes += sum([progress.happened(one) is not None for one in seen])
+        self.polls += len(seen) - outcomes[Outcome.POSTPONED]
+        self.had += outcomes[Outcome.CHANGED] + outcomes[Outcome.UNCHANGED]
 
 
 MakeDisplay = Callable[[WatchSettings, int], AbstractContextManager[WatchingDisplay]]

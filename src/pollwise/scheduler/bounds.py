@@ -236,7 +236,8 @@ class BoundedPages:
 
     def started(self, page_id: int) -> None:
         """A poll of a page has begun."""
-        if (own := self._pages.get(page_id)) is not None:
+        # As a rule none is held.
+        if self._held and (own := self._pages.get(page_id)) is not None:
             own.held_until = -math.inf
         self._others += 1
         if page_id != self._taken:
@@ -252,10 +253,12 @@ class BoundedPages:
         if own is None:
             return
         if outcome is Outcome.UNCHANGED:
-            own.changes = 0
+            if own.changes:
+                own.changes = 0
         elif counts:
             own.changes += own.seen  # a first copy is no change
-        own.seen = True
+        if not own.seen:
+            own.seen = True
         self._polled(page_id, own, now, -math.inf)
 
     def failed(self, page_id: int, now: float, until: float) -> None:
@@ -270,7 +273,9 @@ class BoundedPages:
             self._look(page_id, own)
 
     def _polled(self, page_id: int, own: OwnBounds, now: float, until: float) -> None:
-        own.polled_at, own.not_before = now, until
+        own.polled_at = now
+        if own.not_before != until:
+            own.not_before = until
         self._look(page_id, own)
 
     def is_slowed(self, page_id: int) -> bool:
@@ -286,7 +291,7 @@ class BoundedPages:
         """From when on a page may be polled; -inf: any time. Infinite: it is paused."""
         own = self._of(page_id)
         is_held = own.paused or own.polled_at >= self._once_from
-        return math.inf if is_held else own.polled_at + self._intervals(own)[0]
+        return math.inf if is_held else own.polled_at + self._shortest(own)
 
     def is_paused(self, page_id: int) -> bool:
         """Whether a page is not to be polled."""
@@ -367,6 +372,11 @@ class BoundedPages:
         return None
 
     @property
+    def is_any_overdue(self) -> bool:
+        """Whether any page was found to be overdue that was not taken yet."""
+        return bool(self._demanded or self._by_default)
+
+    @property
     def first_overdue(self) -> float:
         """When to ask for overdue pages again, if there was none now."""
         return min(self._looks.first, self._demanded.first_free, self._by_default.first_free)
@@ -401,6 +411,11 @@ class BoundedPages:
             if own.shortest is None and own.changes >= ALWAYS and not _is_looked_at(own):
                 shortest = max(shortest, min(round_time, longest))
         return shortest, longest
+
+    def _shortest(self, own: OwnBounds) -> float:
+        """The least seconds between two polls of a page: mostly there is no such bound."""
+        told = self._bounds.shortest if own.shortest is None else own.shortest
+        return self._intervals(own)[0] if told > 0 or self._always_changes(own) else 0.0
 
     def _always_changes(self, own: OwnBounds) -> bool:
         return self._bounds.automatic and own.changes >= ALWAYS

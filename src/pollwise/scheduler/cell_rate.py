@@ -7,6 +7,9 @@ from pollwise.types import Budget
 
 __all__ = ["CellRate", "check_budget"]
 
+_MANY = 1000.0
+"""Polls that are enough to be told of."""
+
 
 def check_budget(budget: Budget) -> None:
     """`InputError` for a budget out of its range."""
@@ -77,6 +80,19 @@ class CellRate:
     def spend(self, cost: float, now: float) -> None:
         """Count a poll that starts now."""
         self.next_at = max(self.next_at, now - self._tolerance) + cost / self._budget.rate
+
+    def allows(self, cost: float, now: float) -> int:
+        """How many polls of this cost may surely start at `now`, one or more if any may.
+
+        >>> rate = CellRate(Budget(rate=0.5, burst=3.0))
+        >>> rate.allows(1.0, now=100.0), rate.spend(1.0, now=100.0), rate.allows(1.0, now=100.0)
+        (2, None, 1)
+        """
+        if now < self.next_at:
+            return 0
+        saved_up = min(now - self.next_at, self._tolerance) * self._budget.rate / cost
+        # One less, as sums of floats may come out a little later.
+        return max(int(min(saved_up, _MANY)), 1)
 
     def correct(self, more: float, now: float) -> None:
         """Count `more` cost units (or less, below 0) for a poll that was counted already."""

@@ -35,6 +35,8 @@ _MOST_PASSED_OVER = 16
 passed since the call before."""
 _MOST_HELD = 256
 """Pages that one call holds back because they were polled too lately."""
+_MOST_SELECTED = 16
+"""Pages that are selected at once; by then others may be worth more."""
 _MOST_STEPS = 16.0
 """Steps that count at most; one counts always."""
 _AWAITED = HOUR
@@ -82,6 +84,8 @@ class Dispatch:
         # Those told last; None: none was told yet.
         self._shares: tuple[tuple[str, float], ...] | None = None
         self._asked_at = -math.inf
+        self._largest_cost = 1.0
+        """That of the polls of all pages so far, or more."""
 
     def add(self, pages: PageColumns, now: float) -> None:
         """Pages to watch; known ones are ignored. `now` is -inf before the run begins."""
@@ -90,6 +94,7 @@ class Dispatch:
         # The policy comes first, as it may refuse them.
         self.policy.add(pages.only(~needs_first))
         self.pages.update(zip(pages.ids.tolist(), _terms_of(pages), strict=True))
+        self._largest_cost = max(self._largest_cost, float(pages.costs.max(initial=0.0)))
         self._bounds.add(pages, now)
         if needs_first.any():
             self._first_copies.add(pages.only(needs_first))
@@ -121,6 +126,7 @@ class Dispatch:
         for page in known.values():
             before = self.pages[page.id]
             terms = before._replace(cost=page.cost, weight=page.weight)
+            self._largest_cost = max(self._largest_cost, page.cost)
             self.pages[page.id] = terms._replace(tags=page.tags)
             if page.tags != before.tags:
                 retagged[page.id] = page.tags
@@ -308,7 +314,7 @@ class Dispatch:
             if page_id is None:
                 if passed_over >= _MOST_PASSED_OVER * steps or held == _MOST_HELD:
                     return polls, min(now + _STEP, first_copy_at)
-                selection = self.policy.select(now, 1)
+                selection = self.policy.select(now, self._most_selected(now))
                 if len(selection.page_ids) == 0:
                     page_id = self._unchosen(now, spare=True)
                     if page_id is None:
@@ -322,17 +328,29 @@ class Dispatch:
                         ask_at = ask_at if ask_at > now else now + _STEP
                         return polls, min(ask_at, first_copy_at)
                 else:
-                    page_id = int(selection.page_ids[0])
-                    if self._hold(page_id, now):
-                        held += 1
-                        continue
-                    if not self._may_start(page_id, now):
-                        passed_over += 1
-                        continue
+                    for page_id in selection.page_ids.tolist():
+                        if self._hold(page_id, now):
+                            held += 1
+                        elif not self._may_start(page_id, now):
+                            passed_over += 1
+                        else:
+                            self._start(page_id, now, (self._budget,))
+                            polls.append(Poll(page_id))
+                    continue
             if page_id in self.pages:
                 self._start(page_id, now, (self._budget,))
                 polls.append(Poll(page_id))
         return polls, min(self._budget.next_at, first_copy_at)
+
+    def _most_selected(self, now: float) -> int:
+        """How many pages the policy may select at once: to ask it takes as long as a decision.
+
+        All of them have to have their polls, if their hosts are free, and nothing comes between.
+        """
+        if self._bounds.is_any_overdue or self._named:
+            return 1
+        by_budget = self._budget.allows(self._largest_cost, now)
+        return int(max(min(by_budget, self.staff - len(self._under_way), _MOST_SELECTED), 1))
 
     def _start_first_copies(self, now: float) -> tuple[list[Poll], float]:
         """Start polls of pages never polled; also when to go on with these."""

@@ -30,7 +30,7 @@ from pollwise.policies.base import Policy
 from pollwise.scheduler.abilities import is_collecting, is_sharing
 from pollwise.scheduler.cell_rate import check_budget
 from pollwise.times import LATEST, require_seconds
-from pollwise.types import Budget, Page
+from pollwise.types import Budget, Observation, Page
 
 __all__ = ["check_event", "check_fit", "check_pages"]
 
@@ -73,14 +73,7 @@ def check_event(event: Event) -> None:
     require_seconds(f"{type(event).__name__}: now", event.now)
     if isinstance(event, Polled):
         for one in event.observations:
-            require_seconds(f"Polled: page {one.page_id}: polled_at", one.polled_at)
-            if one.last_changed_at is not None:
-                where = f"Polled: page {one.page_id}: last_changed_at"
-                require_seconds(where, one.last_changed_at)
-            fits = 0 <= one.cost < math.inf
-            require(f"Polled: page {one.page_id}: cost", one.cost, fits, "finite and at least 0")
-            if one.relevance is not None:
-                _check_relevance("Polled", one.page_id, one.relevance)
+            _check_observation(one)
     if isinstance(event, Rescored):
         for page_id, relevance in zip(event.page_ids, event.relevances, strict=False):
             _check_relevance("Rescored", page_id, relevance)
@@ -102,6 +95,20 @@ def check_event(event: Event) -> None:
         require("HostFreed: seconds", event.seconds, fits, "finite and at least 0")
     if isinstance(event, Staffed):
         require("Staffed: polls", event.polls, event.polls >= 0, "at least 0")
+
+
+def _check_observation(one: Observation) -> None:
+    at, changed_at, cost = one.polled_at, one.last_changed_at, one.cost
+    is_usual = type(at) is float and -LATEST <= at <= LATEST and 0 <= cost < math.inf
+    if is_usual and changed_at is None and one.relevance is None:
+        return  # nearly always: no words are needed for what is wrong
+    where = f"Polled: page {one.page_id}"
+    require_seconds(f"{where}: polled_at", at)
+    if changed_at is not None:
+        require_seconds(f"{where}: last_changed_at", changed_at)
+    require(f"{where}: cost", cost, 0 <= cost < math.inf, "finite and at least 0")
+    if one.relevance is not None:
+        _check_relevance("Polled", one.page_id, one.relevance)
 
 
 def check_fit(event: Event, policy: Policy) -> None:

@@ -79,7 +79,7 @@ class Hosts:
 
     def blocked_until(self, scope: str) -> float:
         """Until when a host wants to be left alone, whether it is being polled or not."""
-        return self._host(scope).blocked_until
+        return self._hosts.get(scope, _NEW).blocked_until
 
     def block(self, scope: str, until: float) -> None:
         """A host wants to be left alone until a time."""

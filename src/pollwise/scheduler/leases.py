@@ -79,7 +79,8 @@ class Leases:
         lease = self.by_page[page_id]
         del self.by_page[page_id]
         more = cost / lease.page.cost - 1.0
-        self._hosts.fetched_more(lease.page.scope, max(more, 0.0), now)
+        if more > 0:
+            self._hosts.fetched_more(lease.page.scope, more, now)
         if lease.looks:
             self._hosts.look_ended(lease.page.scope, now)
         else:

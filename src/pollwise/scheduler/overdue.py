@@ -27,6 +27,9 @@ class OverduePages:
         self._busy: list[tuple[float, str]] = []
         self._look_at: dict[str, float] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._lines)
+
     def add(self, scope: str, deadline: float, page_id: int) -> None:
         """A page whose deadline has passed; it is taken once."""
         line = self._lines.setdefault(scope, [])

@@ -59,11 +59,23 @@ class OwnBounds:
     paused: bool
 
     def __init__(self, table: "OwnBoundsTable", row: int) -> None:
-        own = self.__dict__  # all of the row at once: setting an attribute writes into the table
-        own.update(zip(_FIELDS, table.values(row), strict=True), table=table, row=row)
-        for name in ("longest", "shortest"):
-            if own[name] == _NONE:
-                own[name] = None
+        own = self.__dict__  # setting an attribute writes into the table
+        own["table"], own["row"] = table, row
+        (
+            own["page_id"],
+            own["cost"],
+            longest,
+            shortest,
+            own["polled_at"],
+            own["not_before"],
+            own["looks_at"],
+            own["held_until"],
+            own["changes"],
+            own["seen"],
+            own["paused"],
+        ) = table.values(row)
+        own["longest"] = None if longest == _NONE else longest
+        own["shortest"] = None if shortest == _NONE else shortest
 
     def __setattr__(self, name: str, value: float) -> None:
         self.table.columns[name][self.row] = value

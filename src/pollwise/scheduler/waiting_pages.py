@@ -65,7 +65,8 @@ class WaitingPages:
 
     def pop(self, page_id: int) -> Page | None:
         """Take a page out; None: it is not there."""
-        if page_id not in self:
+        # As a rule none is left.
+        if not (self._single or any(self._left)) or page_id not in self:
             return None
         page = self[page_id]
         self._drop(page_id)

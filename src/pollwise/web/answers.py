@@ -22,7 +22,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from pollwise.web.connections import Connector, Heard, Lent, connections_to
 from pollwise.web.urls import Divided, divided
 
-__all__ = ["Answer", "Asked", "answered", "ask_at_once"]
+__all__ = ["Answer", "answer_over", "answered", "ask_at_once"]
 
 _ORIGIN = re.compile(r"(https?)://((\[[0-9a-f:]+\]|[a-z0-9._-]*[a-z0-9_-])(?::([0-9]+))?)")
 """Of a canonical URL: scheme, host with port, host, port."""
@@ -57,29 +57,20 @@ class Answer:
         self.release()
 
 
-class Asked:
-    """A request that was made over a connection that was kept.
-
-    Either `answer` gives its answer, or it was told, and the connection is free by `release`.
+async def answer_over(lent: Lent) -> Answer:
+    """The answer to a request that was made over a connection that was kept, or an error of
+    aiohttp.
     """
-
-    def __init__(self, lent: Lent) -> None:
-        self._lent = lent
-        self.release = lent.release
-        self.give_up = lent.give_up
-
-    async def answer(self) -> Answer:
-        """Its answer, or an error of aiohttp."""
-        message, body = await self._lent.heard()
-        return Answer(
-            message.code,
-            message.reason,
-            message.version,
-            message.headers,
-            message.raw_headers,
-            body,
-            self._lent.release,
-        )
+    message, body = await lent.heard()
+    return Answer(
+        message.code,
+        message.reason,
+        message.version,
+        message.headers,
+        message.raw_headers,
+        body,
+        lent.release,
+    )
 
 
 def ask_at_once(
@@ -87,10 +78,11 @@ def ask_at_once(
     url: Divided,
     headers: Mapping[str, str],
     told: Heard | None = None,
-) -> Asked | None:
-    """Ask for a URL without waiting for anything.
+) -> Lent | None:
+    """Ask for a URL without waiting for anything; the connection that this was done over.
 
-    None: no connection to it was kept, or it is not spelled as it is asked for.
+    None: no connection to it was kept, or it is not spelled as it is asked for. Else `answer_over`
+    gives its answer; or it was told, and the connection is free by `release`.
 
     The session has a `Connector`. `told`: see `Lent.ask`, also for errors.
     """
@@ -98,8 +90,9 @@ def ask_at_once(
     if host is None or path is None:
         return None
     authority, key = host
-    assert isinstance(session.connector, Connector)
-    lent = session.connector.lent(key)
+    connector = session.connector
+    assert isinstance(connector, Connector)
+    lent = connector.lent(key)
     if lent is None:
         return None
     try:
@@ -108,7 +101,7 @@ def ask_at_once(
         lent.give_up()
         raise
     lent.ask(request, told)
-    return Asked(lent)
+    return lent
 
 
 def _request(
@@ -159,9 +152,9 @@ async def answered(
     The session has a `Connector`. A request is made once, whatever becomes of its connection.
     """
     if method == "GET" and proxy is None:
-        asked = ask_at_once(session, divided(url), headers)
-        if asked is not None:
-            return await asked.answer()
+        lent = ask_at_once(session, divided(url), headers)
+        if lent is not None:
+            return await answer_over(lent)
     response = await session.request(
         method,
         # yarl would spell it in its own way.

@@ -11,8 +11,10 @@ class Deadlines:
     """Calls what was added once its time is over, unless it was taken out before.
 
     Each has `seconds`, so the first that was added comes first. A timer for each would be set and
-    cancelled at every poll.
+    cancelled at every poll. All are added within one event loop.
     """
+
+    _loop: asyncio.AbstractEventLoop
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -21,10 +23,12 @@ class Deadlines:
 
     def add(self, call: Callable[[], None]) -> float:
         """Have this called in time; the time of the event loop at which that is."""
-        loop = asyncio.get_running_loop()
-        ends_at = self._ends[call] = loop.time() + self.seconds
-        if self._timer is None:
-            self._timer = loop.call_at(ends_at, self._look)
+        is_first = self._timer is None
+        if is_first:  # to ask for the loop is a system call
+            self._loop = asyncio.get_running_loop()
+        ends_at = self._ends[call] = self._loop.time() + self.seconds
+        if is_first:
+            self._timer = self._loop.call_at(ends_at, self._look)
         return ends_at
 
     def take_out(self, call: Callable[[], None]) -> None:
@@ -43,7 +47,7 @@ class Deadlines:
 
         Each has a turn of the loop, as it would with a timer of its own.
         """
-        loop = asyncio.get_running_loop()
+        loop = self._loop
         call, ends_at = next(iter(self._ends.items()), (None, math.inf))
         due = call if ends_at <= loop.time() else None
         if due is not None:

@@ -18,8 +18,8 @@ from pollwise.texts import one_line
 from pollwise.types import PageMemory
 from pollwise.version import __version__
 from pollwise.web.addresses import RefusedAddressError, require_public_host
-from pollwise.web.answers import Answer, Asked, answered, ask_at_once
-from pollwise.web.connections import Connector, Room, is_our_shortage, once_only
+from pollwise.web.answers import Answer, answer_over, answered, ask_at_once
+from pollwise.web.connections import Connector, Lent, Room, is_our_shortage, once_only
 from pollwise.web.content_coding import BodyError, BodyReader, too_large
 from pollwise.web.deadlines import Deadlines
 from pollwise.web.headers import (
@@ -169,47 +169,55 @@ class Exchanges(Protocol):
 Told = Callable[[FetchResult | None], None]
 """Takes the result of a fetch that was begun, if it is a plain "304 Not Modified"; None: it is, or
 will be, something else."""
+_Read = Callable[[str, str, int, CIMultiDictProxy[str]], FetchResult]
 
 
 class Begun:
     """An exchange that was begun over a connection that was kept.
 
-    It was begun at the time `begun_at` of the event loop, and ends at `ends_at` at the latest.
-    `told` is called once, unless it is given up before.
+    It was begun at the time `begun_at` of the event loop, and ends at `ends_at` at the latest: it
+    is called when its time is over. `told` is called once, unless it is given up before. `read`
+    gives the result of an answer.
     """
 
-    __slots__ = ("_deadlines", "_told", "asked", "begun_at", "ends_at", "url")
+    __slots__ = ("_deadlines", "_read", "_told", "begun_at", "ends_at", "lent", "url")
 
-    def __init__(self, url: str, deadlines: Deadlines, told: Told) -> None:
+    def __init__(self, url: str, deadlines: Deadlines, told: Told, read: _Read) -> None:
         self.url = url
-        self.asked: Asked | None = None
+        self.lent: Lent | None = None
         self._deadlines = deadlines
         self._told: Told | None = told
-        self.ends_at = deadlines.add(self.hand_on)
+        self._read = read
+        self.ends_at = deadlines.add(self)
         self.begun_at = self.ends_at - deadlines.seconds
 
-    @property
-    def is_told(self) -> bool:
-        """Whether nobody is to be told any more."""
-        return self._told is None
-
-    def hand_on(self) -> None:
+    def __call__(self) -> None:
         """Tell that there is no result yet."""
-        self.tell(None)
+        self._tell(None)
 
-    def tell(self, result: FetchResult | None) -> None:
+    def heard(self, message: RawResponseMessage | None) -> bool:
+        """Take an answer; see `pollwise.web.connections.Heard`."""
+        if message is None or self.lent is None or self._told is None:
+            self._tell(None)
+            return False
+        result = self._read(self.url, self.url, message.code, message.headers)
+        self.lent.release()
+        self._tell(result)
+        return True
+
+    def _tell(self, result: FetchResult | None) -> None:
         """Tell who is to be told."""
-        self._deadlines.take_out(self.hand_on)
+        self._deadlines.take_out(self)
         told, self._told = self._told, None
         if told is not None:
             told(result)
 
     def give_up(self) -> None:
         """End it: nobody is told any more."""
-        self._deadlines.take_out(self.hand_on)
+        self._deadlines.take_out(self)
         self._told = None
-        if self.asked is not None:
-            self.asked.give_up()
+        if self.lent is not None:
+            self.lent.give_up()
 
 
 class HttpFetcher:
@@ -307,34 +315,24 @@ class HttpFetcher:
         if self._sessions is None or self._proxy is not None or not conditions:
             return None
         is_given = parts.scope in self._given
-        begun = Begun(url, self._deadlines, told)
-
-        def heard(message: RawResponseMessage | None) -> bool:
-            if message is None or begun.asked is None or begun.is_told:
-                begun.tell(None)
-                return False
-            result = self._told(url, url, message.code, message.headers)
-            begun.asked.release()
-            begun.tell(result)
-            return True
-
+        begun = Begun(url, self._deadlines, told, self._told)
         try:
             headers = conditions | self._sent_along(url, is_given)
             session = self._session_to(is_any=self._allow_private or is_given)
-            begun.asked = ask_at_once(session, parts, headers, heard)
+            begun.lent = ask_at_once(session, parts, headers, begun.heard)
         except (aiohttp.ClientError, ValueError, PostponedError):
             return None  # it is said of the fetch that is made instead
         finally:
-            if begun.asked is None:
+            if begun.lent is None:
                 begun.give_up()
-        return None if begun.asked is None else begun
+        return None if begun.lent is None else begun
 
     async def go_on(self, begun: Begun) -> FetchResult:
         """The result of a fetch that was begun."""
 
         async def received(limit: asyncio.Timeout, place: ExitStack) -> FetchResult:
-            assert begun.asked is not None, "it was begun"
-            with await begun.asked.answer() as answer:
+            assert begun.lent is not None, "it was begun"
+            with await answer_over(begun.lent) as answer:
                 return await self._received(answer, begun.url, begun.url, limit, place)
 
         return await self._made(begun.url, received, ends_at=begun.ends_at)

@@ -4,6 +4,7 @@ import email.utils
 import re
 from collections.abc import Sequence
 from datetime import UTC
+from functools import lru_cache
 
 import yarl
 
@@ -12,6 +13,8 @@ from pollwise.units import DAY
 
 __all__ = ["hub_links", "parse_http_date", "parse_retry_after", "readable", "validator"]
 
+_REMEMBERED = 4096
+"""Dates: answers of one second have the same, and pages tell theirs again and again."""
 _ABOUT_HUBS = frozenset({"hub", "self"})
 _BETWEEN_LINKS = re.compile(r",(?=\s*<)")
 _LINK = re.compile(r"\s*<([^>]*)>(.*)")
@@ -21,6 +24,7 @@ _PARAMETER = re.compile(
 """Of a link: its name, and its value in one of three ways to write it."""
 
 
+@lru_cache(_REMEMBERED)
 def parse_http_date(value: str | None) -> float | None:
     """The time of an HTTP date, in any of its three forms (RFC 9110 section 5.6.7); else None.
 

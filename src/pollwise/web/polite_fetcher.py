@@ -106,16 +106,27 @@ class _Turn:
         self.left = None
 
 
-@dataclass(slots=True)
 class BegunFetch:
     """A fetch that was begun: its first exchange, and the turn of the host, which it has until that
     ends.
     """
 
+    __slots__ = ("_fetcher", "_told", "exchange", "is_over", "scope", "turn")
+
     exchange: Begun
-    scope: str
-    turn: _Turn
-    is_over: bool = False
+
+    def __init__(self, fetcher: "PoliteFetcher", scope: str, turn: _Turn, told: Told) -> None:
+        self._fetcher = fetcher
+        self._told = told
+        self.scope = scope
+        self.turn = turn
+        self.is_over = False
+
+    def heard(self, result: FetchResult | None) -> None:
+        """Take the result of the exchange; None: see `Told`."""
+        if result is not None:
+            self._fetcher.ended(self, result)
+        self._told(result)
 
 
 class PoliteFetcher:
@@ -248,20 +259,19 @@ class PoliteFetcher:
         turn = self._turn(scope)
         if turn.waiting or self._free_at(scope, turn) > self._clock():
             return None
-
-        def heard(result: FetchResult | None) -> None:
-            if result is not None:
-                self._heed(scope, result)
-                turn.leave(self._clock())
-            told(result)
-
-        exchange = self._at_once.begin(url, parts, memory, heard)
+        begun = BegunFetch(self, scope, turn, told)
+        exchange = self._at_once.begin(url, parts, memory, begun.heard)
         if exchange is None:
             return None
+        begun.exchange = exchange
         turn.begin()
-        self._traffic.note_wait(0.0)
         self._traffic.requests += 1
-        return BegunFetch(exchange, scope, turn)
+        return begun
+
+    def ended(self, begun: BegunFetch, result: FetchResult) -> None:
+        """The exchange of a fetch that was begun had this result."""
+        self._heed(begun.scope, result)
+        begun.turn.leave(self._clock())
 
     async def go_on(
         self, begun: BegunFetch, memory: PageMemory, may_follow: MayFollow | None

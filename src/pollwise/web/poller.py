@@ -25,9 +25,10 @@ a page that is to be rendered      the same   of what the browser shows; it cost
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Container, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
@@ -174,6 +175,11 @@ class WebPoller:
         self._told: dict[str, dict[str, tuple[float | None, float]]] = {}
         self._kept = _MANY_SCOPES
 
+    @cached_property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop in which it polls; to ask for that is a system call each time."""
+        return asyncio.get_running_loop()
+
     def fetcher_for(self, *, render: bool) -> Fetcher:
         """What fetches pages that are to be rendered, or those that are not."""
         return self._rendering if render else self.fetcher
@@ -200,18 +206,8 @@ class WebPoller:
         rules = self.robots_txt.known(parts.origin)
         if rules is None or not rules.allows(page.url):
             return None
-
-        def tell(result: FetchResult | None) -> None:
-            if result is None:
-                poll.go_on(self._polled(page, memory, rules, poll.fetch))
-                return
-            try:
-                poll.set_result(self.answered(page, memory, rules, result))
-            except Exception as error:  # for who waits, as of any other poll
-                poll.set_exception(error)
-
-        poll = _BegunPoll(self._at_once)
-        poll.fetch = self._at_once.begin(page.url, parts, memory, tell)
+        poll = _BegunPoll(self, page, parts.origin, memory, rules, self._at_once)
+        poll.fetch = self._at_once.begin(page.url, parts, memory, poll.hear)
         return None if poll.fetch is None else poll
 
     async def _polled(
@@ -350,13 +346,16 @@ class WebPoller:
         rules: Rules,
         result: FetchResult,
         seen: Seen = NOTHING,
+        *,
+        origin: str | None = None,
     ) -> PollReport:
-        """The report of a poll that got this answer, under the rules of its origin.
+        """The report of a poll that got this answer, under the rules of its `origin` (None: that
+        has to be found out).
 
         `seen` is what its body is to the latest copy.
         """
         now = self._clock()
-        notices = self._paced(page, rules, now) + self._blocked(page, result, now)
+        notices = self._paced(page, rules, now, origin) + self._blocked(page, result, now)
         report = self._judged(page, memory, result, seen, now)
         answered_by = result.final_url if result.final_url != page.url else None
         links, tag = _hub_links(result, seen), result.robots_tag
@@ -421,8 +420,11 @@ class WebPoller:
         until = HostBlocked(now, page.scope, rules.expires_at)
         return _failed(page, memory, now, error, (until,) if blocked else ())
 
-    def _paced(self, page: Page, rules: Rules, now: float) -> tuple[Notice, ...]:
-        origins, origin = self._origins(page), origin_of(page.url)
+    def _paced(
+        self, page: Page, rules: Rules, now: float, origin: str | None = None
+    ) -> tuple[Notice, ...]:
+        origin = origin_of(page.url) if origin is None else origin
+        origins = self._origins(page, origin)
         told, told_delay = origins[origin]
         if told == rules.expires_at:
             return ()
@@ -432,10 +434,12 @@ class WebPoller:
         # A scope has one pace: the longest delay that one of its origins (http, https) asks for.
         return (HostPaced(now, page.scope, max(delay for _, delay in origins.values())),)
 
-    def _origins(self, page: Page) -> dict[str, tuple[float | None, float]]:
+    def _origins(
+        self, page: Page, origin: str | None = None
+    ) -> dict[str, tuple[float | None, float]]:
         """The row of `_told` for the scope of a page, with that of its origin."""
         scope = self._groups.get(page.scope, page.scope)
-        origin = origin_of(page.url)
+        origin = origin_of(page.url) if origin is None else origin
         origins = self._told.get(scope)
         if origins is None:
             if len(self._told) >= self._kept:
@@ -492,16 +496,37 @@ class _BegunPoll(asyncio.Future[PollReport]):
     Cancelling it ends both.
     """
 
-    def __init__(self, fetcher: PoliteFetcher) -> None:
-        super().__init__(loop=asyncio.get_running_loop())
+    __slots__ = ("_fetcher", "_memory", "_origin", "_page", "_poller", "_rules", "_task", "fetch")
+
+    def __init__(
+        self,
+        poller: WebPoller,
+        page: Page,
+        origin: str,
+        memory: PageMemory,
+        rules: Rules,
+        fetcher: PoliteFetcher,
+    ) -> None:
+        super().__init__(loop=poller.loop)
+        self._poller, self._fetcher = poller, fetcher
+        self._page, self._origin, self._memory, self._rules = page, origin, memory, rules
         self.fetch: BegunFetch | None = None
-        self._fetcher = fetcher
         self._task: asyncio.Task[PollReport] | None = None
 
-    def go_on(self, rest: Coroutine[Any, Any, PollReport]) -> None:
-        """Let a task make the report."""
-        self._task = asyncio.ensure_future(rest)
-        self._task.add_done_callback(self._take_over)
+    def hear(self, result: FetchResult | None) -> None:
+        """Make the report of a result; None: a task makes it."""
+        poller, page, memory, rules = self._poller, self._page, self._memory, self._rules
+        if result is None:
+            rest = poller._polled(page, memory, rules, self.fetch)
+            self._task = asyncio.ensure_future(rest)
+            self._task.add_done_callback(self._take_over)
+            return
+        self.fetch = None  # it has this poll in turn
+        try:
+            report = poller.answered(page, memory, rules, result, origin=self._origin)
+            self.set_result(report)
+        except Exception as error:  # for who waits, as of any other poll
+            self.set_exception(error)
 
     def cancel(self, msg: Any = None) -> bool:
         """See `asyncio.Future`: what has its report already may still tell it."""

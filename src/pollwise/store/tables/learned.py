@@ -13,6 +13,7 @@ import json
 import math
 import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,8 @@ _PREFIX = "page."
 _MARK = "crc32 "
 _CHECKSUM = 4
 _RESIDUE = 0x2144DF1C
+_LAYOUTS = 16
+"""Those whose dtypes are remembered: each commit has the same one."""
 _AT_ONCE = 10_000
 """Rows that one statement writes: they are in memory twice meanwhile."""
 # Kinds of dtype whose `str` describes them fully: no objects, no records.
@@ -238,6 +241,7 @@ def _check_dtype(name: str, array: NDArray[np.generic]) -> None:
         )
 
 
+@lru_cache(_LAYOUTS)
 def _row_dtype(layout: str) -> np.dtype[np.void]:
     columns = [
         (name, _plain_dtype(text), _shape(shape)) for name, text, shape in json.loads(layout)

@@ -10,16 +10,11 @@ from pollwise.store.retention import KEPT_POLLS
 from pollwise.store.tables.bodies import pack_body, pack_head
 from pollwise.store.tables.connection import Writer
 from pollwise.store.tables.noise import pack_noise
-from pollwise.store.tables.rows import poll_values
+from pollwise.store.tables.rows import poll_values, told_values
 from pollwise.types import Outcome, PageMemory, Version
 
 __all__ = ["save_masks", "save_poll", "save_polls"]
 
-_TOLD = (
-    "page_id", "polled_at", "outcome", "last_changed_at", "n_items", "cost", "reverted",
-    "etag", "last_modified", "body_hash", "text_hash", "earlier_hashes", "noise", "items",
-    "title", "source",
-)  # fmt: skip
 _KEPT_CHANGES = 200_000
 """Of all pages together: about 30 megabytes."""
 
@@ -100,14 +95,8 @@ def _tell(writer: Writer, polls: Sequence[PollResult]) -> set[int]:
     """
     writer.execute("make_told_polls")
     writer.execute("forget_told_polls")
-    writer.insert("tell_polls", [_told(writer, poll) for poll in polls])
+    writer.insert("tell_polls", [told_values(poll, writer.storable) for poll in polls])
     return {page_id for (page_id,) in writer.execute("take_out_told_polls").fetchall()}
-
-
-def _told(writer: Writer, poll: PollResult) -> tuple[object, ...]:
-    """The columns of `told_polls`."""
-    values = poll_values(poll, writer.storable)
-    return tuple(values[name] for name in _TOLD)
 
 
 def save_masks(writer: Writer, page_id: int, memory: PageMemory) -> None:

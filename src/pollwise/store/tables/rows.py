@@ -39,6 +39,7 @@ __all__ = [
     "stored_change",
     "stored_version",
     "told",
+    "told_values",
     "watched_part",
 ]
 
@@ -338,32 +339,47 @@ def _found_item(key: object, title: object, url: object, published_at: object) -
     return FoundItem(key, title, url, published_at)
 
 
+_TOLD = (
+    "page_id", "polled_at", "outcome", "last_changed_at", "n_items", "cost", "reverted",
+    "etag", "last_modified", "body_hash", "text_hash", "earlier_hashes", "noise", "items",
+    "title", "source",
+)  # fmt: skip
+
+
+def told_values(poll: PollResult, storable: Callable[[str | None], object]) -> tuple[object, ...]:
+    """The columns of the table `told_polls`, with texts from the web as `storable`."""
+    seen, memory = poll.observation, poll.memory
+    return (
+        seen.page_id,
+        seen.polled_at,
+        int(seen.outcome),
+        seen.last_changed_at,
+        seen.n_items,
+        seen.cost,
+        seen.reverted,
+        storable(memory.etag),
+        storable(memory.last_modified),
+        memory.body_hash,
+        memory.text_hash,
+        " ".join(memory.earlier_hashes),
+        pack_noise(memory.noise),
+        None if poll.same_items else " ".join(memory.items),
+        storable(poll.title),
+        poll.source,
+    )
+
+
 def poll_values(poll: PollResult, storable: Callable[[str | None], object]) -> dict[str, object]:
     """The parameters of the queries that keep a poll, with texts from the web as `storable`."""
-    seen, memory = poll.observation, poll.memory
+    outcome = poll.observation.outcome
     return {
-        "page_id": seen.page_id,
-        "polled_at": seen.polled_at,
-        "outcome": int(seen.outcome),
-        "changed": seen.outcome is Outcome.CHANGED,
-        "unchanged": seen.outcome is Outcome.UNCHANGED,
-        "seen": seen.outcome in (Outcome.CHANGED, Outcome.UNCHANGED),
-        "gone": seen.outcome is Outcome.GONE,
-        "failed": seen.outcome is Outcome.FAILED,
-        "last_changed_at": seen.last_changed_at,
-        "n_items": seen.n_items,
-        "cost": seen.cost,
-        "reverted": seen.reverted,
-        "etag": storable(memory.etag),
-        "last_modified": storable(memory.last_modified),
-        "body_hash": memory.body_hash,
-        "text_hash": memory.text_hash,
-        "earlier_hashes": " ".join(memory.earlier_hashes),
-        "noise": pack_noise(memory.noise),
+        **dict(zip(_TOLD, told_values(poll, storable), strict=True)),
+        "changed": outcome is Outcome.CHANGED,
+        "unchanged": outcome is Outcome.UNCHANGED,
+        "seen": outcome in (Outcome.CHANGED, Outcome.UNCHANGED),
+        "gone": outcome is Outcome.GONE,
+        "failed": outcome is Outcome.FAILED,
         "error": storable(poll.error),
-        "items": None if poll.same_items else " ".join(memory.items),
-        "title": storable(poll.title),
-        "source": poll.source,
         "found_items": json.dumps([astuple(item) for item in poll.items]) if poll.items else "",
     }
 
