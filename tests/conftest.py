@@ -17,9 +17,9 @@ from xdist.scheduler import LoadFileScheduling
 HERE = Path(__file__).parent
 COMPILE_ALL_POLICIES = (
     "equivalence/test_compiled_loop.py",
+    "unit/experiments/test_reproduction.py",
     "unit/simulation/scores/test_calibration.py",
     "unit/simulation/worlds/test_stochastic_knapsack.py",
-    "unit/experiments/test_reproduction.py",
 )
 """What a process has compiled it need not compile again as a part of other kernels."""
 LONG = (
@@ -38,7 +38,6 @@ LONG = (
     "live/test_scrapy.py",
     "acceptance/test_replay.py",
     "live/test_watch.py",
-    "unit/cli/test_program.py",
     "equivalence/test_live_loop.py",
     "live/test_collect.py",
     "acceptance/test_floors.py",
@@ -58,6 +57,8 @@ LONG = (
     "live/test_serve.py",
     "live/test_checking.py",
     "live/test_sources.py",
+    # Late: its processes find compiled what they would compile beside the first worker.
+    "unit/cli/test_program.py",
 )
 """The files that take longest, in the order in which they are begun; before all others."""
 
@@ -71,6 +72,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # As the program has it: looks for garbage took a twentieth of the time of compiling.
 gc.set_threshold(100_000)
+
+# OpenBLAS would have all processors wait, busily, for one another at the smallest of matrices.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Tests start some hundreds of processes, each of which would compile what it imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
