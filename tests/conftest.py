@@ -20,6 +20,7 @@ COMPILE_ALL_POLICIES = (
     "unit/experiments/test_reproduction.py",
     "unit/simulation/scores/test_calibration.py",
     "unit/simulation/worlds/test_stochastic_knapsack.py",
+    "unit/policies/gpoks/test_gpoks.py",
 )
 """What a process has compiled it need not compile again as a part of other kernels."""
 LONG = (
@@ -34,7 +35,6 @@ LONG = (
     "equivalence/test_full_scan.py",
     "live/test_demo.py",
     "unit/policies/collecting/test_robot.py",
-    "unit/policies/gpoks/test_gpoks.py",
     "live/test_scrapy.py",
     "acceptance/test_replay.py",
     "live/test_watch.py",
