@@ -25,16 +25,17 @@ COMPILE_ALL_POLICIES = (
 """What a process has compiled it need not compile again as a part of other kernels."""
 LONG = (
     *COMPILE_ALL_POLICIES,
-    # The next ones need no kernel, or few: those of the first are not there yet.
+    # The next ones need no kernel of those policies: they are not there yet.
     "unit/scheduler/test_prices.py",
-    "live/test_frontier.py",
-    "live/test_rendering.py",
-    "docs/test_site.py",
-    "live/test_store_postgres.py",
-    "unit/test_kernel_cache.py",
-    "equivalence/test_full_scan.py",
-    "live/test_demo.py",
     "unit/policies/collecting/test_robot.py",
+    "live/test_rendering.py",
+    "live/test_store_postgres.py",
+    "docs/test_site.py",
+    "unit/test_kernel_cache.py",
+    "live/test_sources.py",
+    "equivalence/test_full_scan.py",
+    "live/test_frontier.py",
+    "live/test_demo.py",
     "live/test_scrapy.py",
     "acceptance/test_replay.py",
     "live/test_watch.py",
@@ -56,7 +57,6 @@ LONG = (
     "live/test_cold_start.py",
     "live/test_serve.py",
     "live/test_checking.py",
-    "live/test_sources.py",
     # Late: its processes find compiled what they would compile beside the first worker.
     "unit/cli/test_program.py",
 )
