@@ -60,22 +60,11 @@ def main(arguments: "list[str]") -> int:
         get_prometheus()
         get_postgres()
     if command == "demo":
-        programs = [["pollwise", "demo", *rest]]
-    elif rest:
-        programs = [["pytest", *rest]]
+        program, words = "pollwise", ["demo", *rest]
     else:
-        # By file, so that what the tests of a file need is compiled once. What waits for sockets
-        # and processes comes last: much of what these would compile is there by then. As it waits,
-        # two more of it have room on two cores.
-        by_file = ["pytest", "--dist", "loadfile"]
-        programs = [
-            [*by_file, "-n", "2", "--ignore", "tests/live"],
-            [*by_file, "-n", "4", "tests/live"],
-        ]
-    statuses = [
-        subprocess.call([str(BIN / program), *words], cwd=ROOT) for program, *words in programs
-    ]
-    return max(statuses)
+        # Many tests wait for sockets and processes: four at a time keep two cores busy.
+        program, words = "pytest", rest or ["--dist", "loadfile", "-n", "4"]
+    return subprocess.call([str(BIN / program), *words], cwd=ROOT)
 
 
 class InstallError(Exception):

@@ -11,48 +11,54 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 HERE = Path(__file__).parent
-LONG = (
-    # The first two: all policies are compiled by one worker, while the other one needs none.
+COMPILE_ALL_POLICIES = (
     "equivalence/test_compiled_loop.py",
-    "unit/scheduler/test_prices.py",
-    "equivalence/test_full_scan.py",
     "unit/experiments/test_reproduction.py",
-    "acceptance/test_replay.py",
-    "unit/test_kernel_cache.py",
     "unit/simulation/scores/test_calibration.py",
-    "docs/test_site.py",
-    "unit/policies/gpoks/test_gpoks.py",
-    # Its processes find compiled what those of `test_reproduction` would compile at the same time.
-    "unit/cli/test_program.py",
-    "acceptance/test_floors.py",
-    "acceptance/test_ephemeral.py",
-    "acceptance/test_recorded_pages.py",
-    "equivalence/test_live_loop.py",
-    "unit/policies/index/test_groups.py",
-    "unit/policies/collecting/test_robot.py",
-    "unit/live/test_control.py",
     "unit/simulation/worlds/test_stochastic_knapsack.py",
-    "live/test_scrapy.py",
-    "live/test_demo.py",
-    "live/test_watch.py",
-    "live/test_collect.py",
-    "live/test_shards.py",
-    "live/test_frontier.py",
-    "live/test_control.py",
-    "live/test_daemon.py",
-    "live/test_dashboard.py",
+    "unit/policies/gpoks/test_gpoks.py",
+)
+"""What a process has compiled it need not compile again as a part of other kernels."""
+LONG = (
+    *COMPILE_ALL_POLICIES,
+    # The next ones need no kernel of those policies: they are not there yet.
+    "unit/scheduler/test_prices.py",
+    "unit/policies/collecting/test_robot.py",
     "live/test_rendering.py",
+    "live/test_store_postgres.py",
+    "docs/test_site.py",
+    "unit/test_kernel_cache.py",
+    "live/test_sources.py",
+    "equivalence/test_full_scan.py",
+    "live/test_frontier.py",
+    "live/test_demo.py",
+    "live/test_scrapy.py",
+    "acceptance/test_replay.py",
+    "live/test_watch.py",
+    "equivalence/test_live_loop.py",
+    "live/test_collect.py",
+    "acceptance/test_floors.py",
+    "live/test_shards.py",
+    "acceptance/test_ephemeral.py",
+    "live/test_control.py",
+    "acceptance/test_recorded_pages.py",
+    "live/test_daemon.py",
+    "unit/policies/index/test_groups.py",
+    "live/test_dashboard.py",
+    "unit/live/test_control.py",
     "live/test_watch_fetching.py",
     "live/test_service_manager.py",
     "live/test_dashboard_pages.py",
     "live/test_commands.py",
     "live/test_cold_start.py",
     "live/test_serve.py",
-    "live/test_store_postgres.py",
     "live/test_checking.py",
-    "live/test_sources.py",
+    # Late: its processes find compiled what they would compile beside the first worker.
+    "unit/cli/test_program.py",
 )
 """The files that take longest, in the order in which they are begun; before all others."""
 
@@ -66,6 +72,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # As the program has it: looks for garbage took a twentieth of the time of compiling.
 gc.set_threshold(100_000)
+
+# OpenBLAS would have all processors wait, busily, for one another at the smallest of matrices.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Tests start some hundreds of processes, each of which would compile what it imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -91,6 +100,31 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first: one that began last would keep a single worker busy at the end."""
+    """Long files first: one that began last would keep a single worker busy at the end.
+
+    The others alternate between those that compute and those that wait for sockets and processes,
+    so that there is something to compute at any time.
+    """
     place = {HERE / name: number for number, name in enumerate(LONG)}
-    items.sort(key=lambda item: place.get(item.path, len(LONG)))
+    others = dict.fromkeys(item.path for item in items if item.path not in place)
+    for waits in (False, True):
+        kind = [path for path in others if path.is_relative_to(HERE / "live") is waits]
+        place |= {path: len(LONG) + number / len(kind) for number, path in enumerate(kind)}
+    items.sort(key=lambda item: place[item.path])
+
+
+class ByFile(LoadFileScheduling):
+    """Gives the tests of a file to one worker, so that what they need is compiled once.
+
+    So it does those of all files that compile parts of the same kernels.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return COMPILE_ALL_POLICIES[0] if file.endswith(COMPILE_ALL_POLICIES) else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile | None:
+    """Make it for `--dist loadfile`."""
+    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None

@@ -1,26 +1,25 @@
 """The queue finds as much as a loop that looks at every page before every poll."""
 
-import numba
 import numpy as np
 import pytest
 
+from pollwise.kernel_cache import kernel
 from pollwise.metrics import Polls
-from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.page_index import index_of
 from pollwise.policies.index.policy import IndexPolicy
-from pollwise.policies.index.queue import observe_page
 from pollwise.policies.index.state import POOL
 from pollwise.policies.index.whittle import Whittle
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.scores.summary import mean_of, zipf_figures
 from pollwise.simulation.worlds.zipf import Zipf
+from pollwise.types import Observation, Outcome
 
 POLLS = 20_000
 
 
-@numba.njit
+@kernel
 def largest_index(state, now, count):
     """The page of the largest index among the first `count`."""
     best, largest = -1, -1.0
@@ -42,13 +41,12 @@ def poll_by_scan(policy: IndexPolicy, world: Zipf, seed: int) -> Polls:
     state.pages["place"][: len(world.pages)] = 0
     state.shared["gap"] = 1.0
     seen = [page.seen_at for page in world.pages]
-    page_ids, observations = np.empty(POLLS, np.int64), blank_observation()
+    page_ids = np.empty(POLLS, np.int64)
     for step in range(POLLS):
         now = float(step)
         page = largest_index(state, now, len(seen))
         count = np.searchsorted(changes.of_page(page), (seen[page], now), "right")
-        write_observation(observations[0], page, now, int(count[1] > count[0]))
-        observe_page(state, observations[0])
+        policy.observe([Observation(page, now, Outcome(int(count[1] > count[0])))])
         seen[page] = now
         page_ids[step] = page
     return Polls(page_ids, np.arange(POLLS, dtype=float))

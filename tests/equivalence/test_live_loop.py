@@ -85,8 +85,7 @@ class Troubled(WorldPoller):
     async def poll(self, page: Page, memory: PageMemory) -> PollReport:
         number, begun_at = len(self.polled), self.clock()
         self.polled.append((page.id, begun_at))
-        while self.clock() < begun_at + number % 4:
-            await asyncio.sleep(0)
+        await self.clock.sleep(number % 4)
         now = self.clock()
         if number % 13 == 0:
             outcome = (Outcome.FAILED, Outcome.GONE, Outcome.POSTPONED)[number // 13 % 3]

@@ -23,6 +23,7 @@ class FakeClock:
         self._now = now
         self._end = math.inf
         self._stop: asyncio.Event | None = None
+        self._passed = asyncio.Event()
 
     def __call__(self) -> float:
         """The time in UTC seconds since 1970."""
@@ -44,6 +45,14 @@ class FakeClock:
             self._stop.set()
         elif math.isfinite(until):
             self._now = max(self._now, until)
+        self._passed.set()
+        self._passed.clear()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait while others let so much time pass."""
+        end = self._now + seconds
+        while self._now < end:
+            await self._passed.wait()
 
 
 _TURNS = 5

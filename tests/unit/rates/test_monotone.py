@@ -2,7 +2,6 @@
 
 import math
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pollwise.errors import InputError
+from pollwise.kernel_cache import kernel
 from pollwise.rates.gaussian_process import (
     SquaredExponential,
     draw_weights,
@@ -76,7 +76,7 @@ class Posterior:
         return drawn @ self.basis.T
 
 
-@numba.njit
+@kernel
 def _draw_on(posterior, generator, weights, moves, drawn):
     for _ in range(100):
         draw_limited(*posterior, generator, weights)
@@ -86,7 +86,7 @@ def _draw_on(posterior, generator, weights, moves, drawn):
         drawn[n] = weights
 
 
-@numba.njit
+@kernel
 def _draw(moments, generator, drawn):
     for n in range(len(drawn)):
         draw_weights(moments, generator, drawn[n])

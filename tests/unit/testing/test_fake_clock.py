@@ -38,3 +38,14 @@ async def test_it_stops_at_the_end(until):
     assert (clock(), stop.is_set()) == (6.0, False)
     await clock.wait([], until=until)
     assert (clock(), stop.is_set()) == (7.0, True)
+
+
+async def test_who_sleeps_lets_others_wait():
+    clock = FakeClock(now=5.0)
+    asleep = [asyncio.ensure_future(clock.sleep(seconds)) for seconds in (0.0, 2.0, 3.0)]
+    done = []
+    for until in (6.0, 7.0, 7.5, 9.0):
+        await clock.wait([], until=until)
+        await asyncio.sleep(0)
+        done.append([one.done() for one in asleep])
+    assert done == [[True, False, False], [True, True, False], [True, True, False], 3 * [True]]

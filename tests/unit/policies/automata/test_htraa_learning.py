@@ -3,12 +3,12 @@
 import math
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import special
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.automata.htraa import HTRAA, Update
 from pollwise.policies.automata.htraa_kernels import (
@@ -48,7 +48,7 @@ def found_per_poll(amounts: Floats, unchanged: Floats) -> float:
     return float(amounts @ (1.0 - unchanged ** (1.0 / amounts)))
 
 
-@numba.njit
+@kernel
 def poll(
     state: HTRAAState,
     observations: np.ndarray,
@@ -129,7 +129,7 @@ def test_the_finer_the_automaton_the_nearer_to_the_optimum(update):
     assert deviations[-1] < 0.02
 
 
-@numba.njit
+@kernel
 def drift(
     state: HTRAAState, observations: np.ndarray, pays: Floats, rng: np.random.Generator, polls: int
 ) -> float:
@@ -214,7 +214,7 @@ def test_compiled_and_called_it_polls_the_same(schedule):
     assert called.amounts().tolist() == compiled.amounts().tolist()
 
 
-@numba.njit
+@kernel
 def found_with_fixed_deadlines(
     state: HTRAAState,
     observations: np.ndarray,
@@ -239,7 +239,7 @@ def found_with_fixed_deadlines(
     return found
 
 
-@numba.njit
+@kernel
 def found_with_current_deadlines(
     state: HTRAAState,
     observations: np.ndarray,

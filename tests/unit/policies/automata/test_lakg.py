@@ -3,13 +3,13 @@
 import math
 from fractions import Fraction
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pollwise.errors import InputError, StateError
+from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.automata.lakg import LAKG
 from pollwise.policies.automata.lakg_kernels import amount_lakg, observe_lakg, select_lakg
@@ -54,7 +54,7 @@ def zipf(count: int, alpha: float, beta: float, rng: np.random.Generator):
     return np.log1p(-alpha / rng.permutation(np.arange(1, count + 1)) ** beta)
 
 
-@numba.njit
+@kernel
 def play(state, observations, log_q, generator, begin, polls):
     """The game of the papers: a poll pays with the probability 1 - q^(1/x), independently."""
     found = 0
@@ -184,7 +184,7 @@ def test_compiled_and_one_by_one_it_is_the_same(schedule):
         assert np.array_equal(learned, compiled.state_dict()[name])
 
 
-@numba.njit
+@kernel
 def worth_of_real_polls(state, observations, hazards, last, generator, polls):
     """The sum over `polls` polls of Σ x d(x), a poll paying if the page changed since its last."""
     worth = 0.0

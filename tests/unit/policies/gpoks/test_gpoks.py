@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import linalg, stats
 
 from pollwise.errors import InputError, StateError
+from pollwise.kernel_cache import kernel
 from pollwise.knapsack import det_ks
 from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.gpoks.gpoks import GPOKS, GPOKS_VARIANTS
@@ -56,7 +57,7 @@ def zipf(count: int, alpha: float, beta: float, rng: np.random.Generator):
     return -np.log1p(-alpha / rng.permutation(np.arange(1, count + 1)) ** beta)
 
 
-@numba.njit
+@kernel
 def play(state, observations, change_rates, generator, polls):
     """The same without events."""
     found = 0

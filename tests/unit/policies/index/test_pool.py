@@ -2,10 +2,10 @@
 
 import math
 
-import numba
 import numpy as np
 import pytest
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import form_belief
 from pollwise.policies.index.page_index import shortest_round
@@ -19,7 +19,7 @@ LITTLE = 0.1
 """What others may have taught since about a page that was not polled."""
 
 
-@numba.njit
+@kernel
 def largest_difference(state, now):
     """Between the bids of the pool and those worked out now, as a share; how many were kept; and
     the largest part of a belief of the pool that would be at other rates by now.

@@ -2,11 +2,11 @@
 
 import math
 
-import numba
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pollwise.kernel_cache import kernel
 from pollwise.policies.structures.tournament import (
     empty_tournament,
     grown_tournament,
@@ -20,12 +20,12 @@ steady = settings(derandomize=True, deadline=None, max_examples=50)
 keys = st.one_of(st.floats(-5, 5), st.sampled_from([-math.inf, 0.0, 1.0, math.inf]))
 
 
-@numba.njit
+@kernel
 def smallest(tree):
     return least_key(tree)
 
 
-@numba.njit
+@kernel
 def play(tree, pages, keys):
     winners = np.empty(len(pages), np.int64)
     for n in range(len(pages)):
