@@ -21,7 +21,7 @@ from pollwise.web.addresses import RefusedAddressError, require_public_host
 from pollwise.web.answers import Answer, Asked, answered, ask_at_once
 from pollwise.web.connections import Connector, Room, is_our_shortage, once_only
 from pollwise.web.content_coding import BodyError, BodyReader, too_large
-from pollwise.web.deadlines import Deadlines
+from pollwise.web.deadlines import Deadlines, time_limit
 from pollwise.web.headers import (
     hub_links,
     parse_http_date,
@@ -371,7 +371,7 @@ class HttpFetcher:
             ends_at = asyncio.get_running_loop().time() + self._timeout
         try:
             with ExitStack() as place:
-                async with asyncio.timeout_at(ends_at) as limit:
+                async with time_limit(ends_at) as limit:
                     result = await make(limit, place)
                 return replace(result, release=place.pop_all().close) if result.body else result
         except aiohttp.ClientProxyConnectionError as raised:
