@@ -15,7 +15,6 @@ from pollwise.errors import PostponedError
 from pollwise.sources.recognition import recognised
 from pollwise.types import PageMemory
 from pollwise.web.content_coding import too_large
-from pollwise.web.deadlines import time_limit
 from pollwise.web.fetcher import FetchResult, MayFollow
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.rendering.browser import Browser, BrowserError
@@ -93,8 +92,7 @@ class Renderer:
         parts = PageParts(page.final_url, self._fetcher.fetch_part, self._robots_txt.refusal)
         body, error = b"", None
         try:
-            ends_at = asyncio.get_running_loop().time() + _WITHIN
-            async with self._browser.context(self._user_agent) as context, time_limit(ends_at):
+            async with self._browser.context(self._user_agent) as context, asyncio.timeout(_WITHIN):
                 text = await PageRendering(page, parts).content(context)
             # A NUL would make it what is no text.
             body = text.replace("\0", "").encode(errors="replace")
