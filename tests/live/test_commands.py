@@ -41,7 +41,7 @@ def test_a_reader_that_has_gone(folder, words, more):
         end = subprocess.run(
             command, cwd=folder, env=ENVIRONMENT, stdout=out, stderr=subprocess.PIPE, check=False
         )
-    assert (end.returncode, but_for_slowness(end.stderr.decode())) == (1, "")
+    assert (end.returncode, but_for_slowness(end.stderr.decode())) == (128 + signal.SIGPIPE, "")
 
 
 def export_of_a_page(folder: Path) -> list[str]:
@@ -64,7 +64,7 @@ def test_the_reader_of_an_export_that_has_gone(folder):
         end = subprocess.run(
             command, cwd=folder, env=ENVIRONMENT, stdout=out, stderr=subprocess.PIPE, check=False
         )
-    assert (end.returncode, but_for_slowness(end.stderr.decode())) == (1, "")
+    assert (end.returncode, but_for_slowness(end.stderr.decode())) == (128 + signal.SIGPIPE, "")
 
 
 @pytest.mark.parametrize("words", [("status",), ("status", "--json"), ("export",)])

@@ -89,6 +89,16 @@ async def test_on_a_phone_the_rows_of_lists_are_short_cards(watch):
         assert not await view.locator("[data-label='Host']").first.is_visible()
 
 
+async def test_on_a_phone_a_chart_over_time_shows_the_latest(watch):
+    measure = """box => [box.scrollWidth > box.clientWidth,
+        box.firstElementChild.getBoundingClientRect().right - box.getBoundingClientRect().right]"""
+    async with browsing(watch, width=390) as view:
+        await ready(view, "/pages/0")
+        is_cut, beyond = await view.eval_on_selector(".wide .scroll", measure)
+        assert is_cut
+        assert beyond < 1
+
+
 async def test_pages_are_added_paused_and_removed_without_scripts(watch):
     async with browsing(watch, scripts=False) as view:
         await ready(view, "/pages")

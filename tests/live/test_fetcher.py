@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import resource
 import socket
+import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
@@ -14,6 +15,7 @@ from aiohttp import web
 from pollwise.errors import PostponedError
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.types import Outcome, Page, PageMemory
+from pollwise.web import deadlines
 from pollwise.web.content_coding import BodyReader
 from pollwise.web.fetcher import FetchResult, HttpFetcher
 from pollwise.web.polite_fetcher import PoliteFetcher
@@ -196,6 +198,21 @@ async def test_a_server_that_never_answers(site, fetching, clock):
     assert result.error == "no complete answer within 0.1 s: --timeout allows more"
 
 
+async def test_a_process_that_was_stopped_while_it_waited(site, fetching, clock, monkeypatch):
+    """As a suspended laptop: that its time has run out says nothing of the server."""
+    monkeypatch.setattr(deadlines, "_LATE", 0.2)
+
+    async def hang(request: web.Request) -> web.StreamResponse:
+        time.sleep(0.5)
+        await asyncio.sleep(0.1)
+        raise web.HTTPNotFound
+
+    site.answers["/a"] = hang
+    async with fetching(clock=clock, allow_private=True, timeout=0.1) as impatient:
+        with pytest.raises(PostponedError, match="this machine slept"):
+            await impatient.fetch(site.url("/a"), NOTHING)
+
+
 async def test_being_cancelled_is_no_result(site, fetcher):
     reached, never = asyncio.Event(), asyncio.Event()
 
@@ -211,6 +228,13 @@ async def test_being_cancelled_is_no_result(site, fetcher):
     with pytest.raises(asyncio.CancelledError):
         await fetching
     never.set()
+
+
+async def test_a_certificate_that_is_not_trusted_is_told_in_words(fetcher):
+    async with MisbehavingServer(tls=True) as server:
+        result = await fetcher.fetch(server.url("/a"), NOTHING)
+    why = "its certificate is not trusted: self-signed certificate"
+    assert result.error == f"no connection to {server.origin.partition('//')[2]} ({why})"
 
 
 async def test_redirects_are_followed_to_another_host(site, other_site, follower):

@@ -111,8 +111,14 @@ async def test_a_server_that_never_answers_is_given_up(monkeypatch):
 
 
 @asynccontextmanager
-async def mail_server(refused: bytes = b"") -> AsyncIterator[tuple[int, list[bytes]]]:
-    """The port of an SMTP server, and the mail that it took; it refuses lines that begin so."""
+async def mail_server(
+    refused: bytes = b"", hello: bytes = b"yes", login: bytes = b""
+) -> AsyncIterator[tuple[int, list[bytes]]]:
+    """The port of an SMTP server, and the mail that it took.
+
+    It refuses lines that begin with `refused`, and says `hello`; `login` is what it says to one,
+    before it ends the connection.
+    """
     mails: list[bytes] = []
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -120,6 +126,11 @@ async def mail_server(refused: bytes = b"") -> AsyncIterator[tuple[int, list[byt
         while line := await reader.readline():
             if refused and line.upper().startswith(refused):
                 writer.write(b"550 hidden\r\n")
+            elif line.upper().startswith(b"EHLO"):
+                writer.write(b"250-here\r\n250 " + hello + b"\r\n")
+            elif line.upper().startswith(b"AUTH"):
+                writer.write(login)
+                break
             elif line.upper().startswith(b"DATA"):
                 writer.write(b"354 go on\r\n")
                 mails.append(await reader.readuntil(b"\r\n.\r\n"))
@@ -156,6 +167,16 @@ async def test_a_mail_server_without_a_login_is_told_in_words():
     async with mail_server() as (port, mails):
         target = f"smtp://me:hidden@127.0.0.1:{port}/?to=me@a.example"
         told = r"^the mail server takes no login: leave user and password out of the URL$"
+        with pytest.raises(NotSentError, match=told):
+            await asyncio.to_thread(send, Receiver("n", Channel.MAIL, target), NOTICE)
+    assert not mails
+
+
+@pytest.mark.parametrize("login", [b"535 hidden\r\n", b"", b"421 hidden\r\n"])
+async def test_a_wrong_password_is_told_in_words_however_the_server_says_so(login):
+    async with mail_server(hello=b"AUTH PLAIN", login=login) as (port, mails):
+        target = f"smtp://me:hidden@127.0.0.1:{port}/?to=me@a.example"
+        told = r"^the mail server does not take this user and password$"
         with pytest.raises(NotSentError, match=told):
             await asyncio.to_thread(send, Receiver("n", Channel.MAIL, target), NOTICE)
     assert not mails

@@ -57,7 +57,9 @@ def changes(
         from pollwise.console.streams import stdout
         from pollwise.notify.atom import atom_feed
 
-        stdout().out(atom_feed(answer.id, answer.changes, now).decode(), end="")
+        feed = atom_feed(answer.id, answer.changes, now).decode()
+        # In ASCII, which it is in every locale.
+        stdout().out(feed.encode("ascii", "xmlcharrefreplace").decode(), end="")
     else:
         print_changes(answer, now, unread=unread)
     if mark_read and (listed := tuple(one.seq for one in answer.changes if not one.read)):

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable
 from itertools import pairwise
+from signal import SIGPIPE
 from typing import Annotated, Any
 
 import typer
@@ -80,6 +81,8 @@ _NAMES: dict[Callable[..., object], str] = {
 _NUMBER = re.compile(r"is not a valid (int|float)(?: range)?\b")
 _NUMBERS = {"int": "whole number", "float": "number"}
 _FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_READER_HAS_GONE = 128 + SIGPIPE
+"""As of other tools, which the signal ends; `head` leaves them so."""
 _LAST_STREAM = 2
 """The number of the standard error."""
 _ALLOCATIONS = 100_000
@@ -134,11 +137,18 @@ def run() -> None:
         sys.exit(_complain(str(error)))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
-    except BrokenPipeError:  # the reader has ended, as `head` does
+    except (BrokenPipeError, SystemExit) as end:  # of the one, typer and rich make the other
+        if not any(isinstance(error, BrokenPipeError) for error in (end, end.__context__)):
+            raise
         _drop_output()
-        sys.exit(1)
+        sys.exit(_READER_HAS_GONE)
     except MemoryError:
         sys.exit(_complain("this machine has too little free memory for that"))
+    except PermissionError as error:
+        if error.filename is None:
+            raise
+        mend = "check the permissions of the file and its folders, or name another one"
+        sys.exit(_complain(f"{error.filename} cannot be used ({error.strerror}): {mend}"))
     except OSError as error:
         if error.errno not in _FULL_DISK:
             raise

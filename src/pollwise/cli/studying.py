@@ -42,7 +42,7 @@ def demo(
 ) -> None:
     """Watch a year of real pages, offline: a learned schedule beside the usual one.
 
-    The time is virtual: the figures do not depend on how fast or busy the machine is.
+    The time is virtual: on a slow or busy machine the year takes longer, and its figures stay.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C: nothing is left
     from pollwise.checks import require_drawable

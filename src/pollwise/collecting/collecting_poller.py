@@ -23,6 +23,7 @@ from pollwise.collecting.response_processor import (
 from pollwise.errors import PostponedError
 from pollwise.store.records import Discovery, PollResult
 from pollwise.types import Outcome, Page, PageMemory, Version
+from pollwise.web.deadlines import time_limit
 from pollwise.web.fetcher import FetchResult, Now, follow_none
 from pollwise.web.poller import LONGEST_POLL, PollReport, WebPoller
 from pollwise.web.robots_rules import Rules
@@ -112,12 +113,14 @@ class CollectingPoller:
         # What it says is read anew, though it has not changed, if it may be an original by now.
         known = PageMemory() if self._collection.has_lost_original(page.id) else memory
         try:
-            async with asyncio.timeout(LONGEST_POLL):
+            async with time_limit(asyncio.get_running_loop().time() + LONGEST_POLL):
                 report = await self._first_contact(page, memory, visit) or await self._web.poll(
                     page, known
                 )
         except TimeoutError:
             report = self._web.timed_out(page, memory)
+        except PostponedError as error:
+            report = self._web.postponed(page, memory, None, str(error))
         finally:
             del self._begun[page.id]
         fetched_at = self._clock()

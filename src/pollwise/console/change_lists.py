@@ -30,6 +30,8 @@ _STYLES = {Edit.SAME: "", Edit.REMOVED: "red", Edit.ADDED: "green"}
 _STRUCK = {Edit.SAME: "", Edit.REMOVED: "red strike", Edit.ADDED: "green"}
 """Of words within a line."""
 _FURTHER = 4 * WEEK
+_NARROW = 60
+"""Columns of a terminal below which sizes leave no room for what changed."""
 
 
 def print_changes(answer: Changes, now: float, *, unread: bool = False) -> None:
@@ -64,13 +66,16 @@ def print_history(answer: History) -> None:
         console.print(f"{earlier} not shown: --limit shows more", soft_wrap=True)
     if not answer.entries:
         return
-    table = Table("version", Column("seen (UTC)", no_wrap=True), "size", "what")
+    is_narrow = console.is_terminal and console.width < _NARROW
+    sizes = [] if is_narrow else ["size"]
+    table = Table("version", Column("seen (UTC)", no_wrap=not is_narrow), *sizes, "what")
     for entry in answer.entries:
         brought = entry.kind is None or entry.kind.is_of_content
+        size = ("not kept" if brought else "-") if entry.bytes is None else storage(entry.bytes)
         table.add_row(
             "-" if entry.version is None else str(entry.version),
             moment(entry.seen_at),
-            ("not kept" if brought else "-") if entry.bytes is None else storage(entry.bytes),
+            *([] if is_narrow else [size]),
             _what(entry),
         )
     console.print(table)

@@ -160,6 +160,7 @@ class Guard:
             max_age=_SESSION,
             httponly=True,
             samesite="strict",
+            secure=_is_encrypted(request),
         )
         return answer
 
@@ -197,6 +198,15 @@ def _is_own_origin(request: Request) -> bool:
         return site in ("same-origin", "none")
     origin = request.headers.get("origin")
     return origin is None or origin.partition("://")[2] == request.headers.get("host")
+
+
+def _is_encrypted(request: Request) -> bool:
+    """Whether a browser speaks TLS, to a proxy: as that says, or by the origin of the login page.
+
+    Whoever claims so wrongly keeps only the own session from going over plain HTTP.
+    """
+    origin = request.headers.get("origin", "")
+    return request.headers.get("x-forwarded-proto") == "https" or origin.startswith("https://")
 
 
 def _is_person(request: Request) -> bool:

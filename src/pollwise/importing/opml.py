@@ -1,5 +1,6 @@
 """Feeds from an OPML file (http://opml.org/spec2.opml), as feed readers export them."""
 
+import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -11,6 +12,8 @@ __all__ = ["read_opml"]
 
 _MOST_TAGS = 20
 """Of the folders that a feed is in, the outermost ones."""
+_FEED = re.compile(r"\s*(?:feed:(?://)?)+", re.IGNORECASE)
+"""The scheme by which a browser finds a feed reader; some programs write it before each copy."""
 
 
 def read_opml(data: bytes) -> Imported:
@@ -50,15 +53,15 @@ def read_opml(data: bytes) -> Imported:
 
 
 def _fetched(address: str) -> str:
-    """The URL to fetch for one that may have the scheme by which a browser finds a feed reader.
+    """The URL to fetch for one that may have the scheme of feed readers.
 
     >>> _fetched("feed://a.example/rss"), _fetched("feed:https://a.example/rss")
     ('http://a.example/rss', 'https://a.example/rss')
     """
-    scheme, _, rest = address.strip().partition(":")
-    if scheme.lower() != "feed":
+    scheme = _FEED.match(address)
+    if scheme is None:
         return address
-    rest = rest.removeprefix("//")
+    rest = address[scheme.end() :].strip()
     return rest if rest.lower().startswith(("http://", "https://")) else f"http://{rest}"
 
 

@@ -12,8 +12,9 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from functools import partial
 from typing import Any, Protocol
+
+from pollwise.boot_clock import seconds_since_boot
 
 __all__ = ["Clock", "LiveClock"]
 
@@ -38,12 +39,6 @@ class Clock(Protocol):
         """Return when one of the tasks is done, at the time `until` (UTC seconds), or before."""
 
 
-_seconds_since_boot = partial(
-    time.clock_gettime, getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-)
-"""Seconds that also count while the machine sleeps, where the system has such a clock."""
-
-
 class LiveClock:
     """The time of this machine at the start of the run, and the seconds since.
 
@@ -53,7 +48,7 @@ class LiveClock:
     def __init__(
         self,
         machine_clock: Callable[[], float] = time.time,
-        seconds: Callable[[], float] = _seconds_since_boot,
+        seconds: Callable[[], float] = seconds_since_boot,
     ) -> None:
         self._machine_clock = machine_clock
         self._seconds = seconds

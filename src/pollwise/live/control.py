@@ -297,9 +297,11 @@ def require_watch(store: StoreReader) -> None:
     """`InputError` if the database holds a collection."""
     if is_collection(store):
         db = store.path
+        is_empty = all(record.page.seen_at is None for record in store.pages())
+        removed = ", or remove this one, which has no copy of a page yet" if is_empty else ""
         raise InputError(
-            f"{db} holds a collection: `{command(db, 'collect')}` goes on with it, and"
-            " takes its settings, such as --budget; watch pages with another file"
+            f"{db} holds a collection: `{command(db, 'collect')}` goes on with it, and takes its"
+            f" settings, such as --budget; watch pages with another database (--db){removed}"
         )
 
 

@@ -43,7 +43,8 @@ def read_mailbox(target: str, where: str) -> Mailbox:
     recipients = tuple(told.pop("to", ()))
     senders = told.pop("from", list(recipients[:1]))
     addresses = (*recipients, *senders)
-    fits = host and recipients and len(senders) == 1 and not told
+    # A path has the rest of a password with a slash in it.
+    fits = host and split.path in ("", "/") and recipients and len(senders) == 1 and not told
     if not fits or not all("@" in parseaddr(one)[1] and one.isprintable() for one in addresses):
         raise InputError(f"{where}: the e-mail URL is not as expected: {_FORM}")
     assert host is not None
@@ -94,5 +95,7 @@ def mail(mailbox: Mailbox, notice: Notice, timeout: float) -> None:
                 raise smtplib.SMTPNotSupportedError(
                     "the mail server takes no login: leave user and password out of the URL"
                 ) from error
+            except smtplib.SMTPServerDisconnected as error:  # so some refuse a password
+                raise smtplib.SMTPAuthenticationError(421, b"") from error
         if refused := server.send_message(message):
             raise smtplib.SMTPRecipientsRefused(refused)

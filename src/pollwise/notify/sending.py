@@ -131,6 +131,8 @@ _SENDERS = {
 def _why(error: Exception, receiver: Receiver) -> str:
     """What went wrong, in words that are known to hold no secret."""
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    if isinstance(reason, smtplib.SMTPAuthenticationError):
+        return "the mail server does not take this user and password"
     if isinstance(reason, smtplib.SMTPResponseException):
         return f"the mail server answered {reason.smtp_code}"
     if isinstance(reason, smtplib.SMTPRecipientsRefused):

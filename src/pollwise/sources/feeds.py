@@ -13,7 +13,7 @@ from html import unescape
 from importlib.util import find_spec
 from typing import Any
 
-from pollwise.sources.view import NO_HUB, HubLinks, ListedItem, UnreadableError
+from pollwise.sources.view import LONGEST_TITLE, NO_HUB, HubLinks, ListedItem, UnreadableError
 from pollwise.store.records import FoundItem
 from pollwise.texts import one_line, printable
 from pollwise.web.sitemaps import CutOffError, EntriesBeyond, parse_sitemap
@@ -24,7 +24,6 @@ __all__ = ["Feed", "can_read_feeds", "entries_left_out", "read_feed", "read_site
 _LARGEST = 16 * 1024 * 1024
 """Bytes of a feed, and items of it, that are read: some seconds of work."""
 _MOST_ITEMS = 50_000
-_LONGEST_TITLE = 500
 _LONGEST_ID = 2048
 _LONGEST_ADDRESS = 2048
 _LINKS = "/*/*[local-name()='link'] | /*/*[local-name()='channel']/*[local-name()='link']"
@@ -170,7 +169,7 @@ def _id(entry: Mapping[str, Any]) -> str:
 
 
 def _line(title: object) -> str:
-    return printable(_text(title))[:_LONGEST_TITLE]
+    return printable(_text(title))[:LONGEST_TITLE]
 
 
 def _text(markup: object) -> str:

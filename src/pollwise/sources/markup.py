@@ -11,7 +11,7 @@ from typing import Any
 from selectolax.lexbor import LexborHTMLParser
 
 from pollwise.sources.selectors import Selector, compiled
-from pollwise.sources.view import UnreadableError
+from pollwise.sources.view import LONGEST_TITLE, UnreadableError
 from pollwise.texts import printable
 from pollwise.web.reading.nesting import DEEPEST, is_tangled, nests_deeply
 from pollwise.web.reading.page_tree import tree_of
@@ -22,7 +22,6 @@ _HEAD = 64 * 1024
 """Characters of a page in which its head is looked for."""
 _HEAD_ENDS = re.compile(r"</head\b|<body\b", re.IGNORECASE)
 _TITLE = re.compile(r"<title\b[^<>]*+>[^<]*+</title\b", re.IGNORECASE)
-_LONGEST_TITLE = 500
 _MOST_FEEDS = 10
 _FEEDS = frozenset(
     {"application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"}
@@ -48,7 +47,7 @@ def head_of(html: str) -> tuple[str, tuple[str, ...]]:
     )
     named = tuple(dict.fromkeys(filter(None, map(str.strip, feeds))))
     text = "" if title is None else printable(title.text())
-    return text[:_LONGEST_TITLE], named[:_MOST_FEEDS]
+    return text[:LONGEST_TITLE], named[:_MOST_FEEDS]
 
 
 def _head(html: str) -> str:

@@ -3,7 +3,7 @@
 import io
 from importlib.util import find_spec
 
-from pollwise.sources.view import UnreadableError
+from pollwise.sources.view import LONGEST_TITLE, UnreadableError
 from pollwise.texts import one_line, printable
 
 __all__ = ["can_read_pdf", "read_pdf"]
@@ -42,4 +42,4 @@ def read_pdf(body: bytes) -> tuple[str, tuple[str, ...]]:
     # Of a PDF that is wrong in a new way it raises whatever comes.
     except Exception as error:
         raise UnreadableError(f"a PDF that cannot be read: {one_line(error)}") from error
-    return printable(title), tuple(lines)
+    return printable(title)[:LONGEST_TITLE], tuple(lines)

@@ -8,7 +8,20 @@ import xxhash
 from pollwise.store.records import FoundItem
 from pollwise.types import Page
 
-__all__ = ["NO_HUB", "WHOLE", "HubLinks", "Kind", "ListedItem", "Parts", "UnreadableError", "View"]
+__all__ = [
+    "LONGEST_TITLE",
+    "NO_HUB",
+    "WHOLE",
+    "HubLinks",
+    "Kind",
+    "ListedItem",
+    "Parts",
+    "UnreadableError",
+    "View",
+]
+
+LONGEST_TITLE = 500
+"""Characters of a title that are kept."""
 
 Kind = Literal["page", "feed", "sitemap", "json", "xml", "pdf", "text", "bytes"]
 """What a body was read as; `bytes`: as nothing but that."""

@@ -22,6 +22,7 @@ __all__ = [
 
 _SCHEMES = ("postgresql", "postgres")
 _SEARCH_PATH = re.compile(r"-c\s*search_path=((?:\\.|[^\s\\])*)", re.DOTALL)
+_PARAMETER = re.compile(r"[\w%]+=|$")
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
@@ -36,7 +37,7 @@ class PostgresDatabase:
         user = _user_info(rest)
         if user is not None:
             rest = f"{user.partition(':')[0]}{rest[len(user) :]}"
-        address, _, query = rest.partition("?")
+        address, query = _divided(rest)
         told = "&".join(part for part in query.split("&") if not _is_secret(part))
         return f"{scheme}://{address}{'?' if told else ''}{told}"
 
@@ -59,12 +60,13 @@ class PostgresDatabase:
         told = self._parameters()
         others = _SEARCH_PATH.sub("", told.get("options", "")).strip()
         told["options"] = f"{others} -csearch_path={_option(schema)}".strip()
-        address = self.url.partition("?")[0]
-        return PostgresDatabase(f"{address}?{urlencode(told, safe='/', quote_via=quote)}")
+        scheme, _, rest = self.url.partition("://")
+        query = urlencode(told, safe="/", quote_via=quote)
+        return PostgresDatabase(f"{scheme}://{_divided(rest)[0]}?{query}")
 
     def _parameters(self) -> dict[str, str]:
         """What is told after the question mark."""
-        query = self.url.partition("?")[2]
+        query = _divided(self.url.partition("://")[2])[1]
         # To libpq a plus sign is no space.
         return dict(parse_qsl(query.replace("+", "%2B"), keep_blank_values=True))
 
@@ -79,6 +81,13 @@ def _user_info(address: str) -> str | None:
     """What is before the host: up to the last @ that no / comes before; None: nothing is."""
     before, at, _ = address.partition("/")[0].rpartition("@")
     return before if at else None
+
+
+def _divided(address: str) -> tuple[str, str]:
+    """What is before the question mark, and behind it; one in a password does not count."""
+    user = _user_info(address) or ""
+    before, _, query = address[len(user) :].partition("?")
+    return user + before, query
 
 
 def _is_secret(parameter: str) -> bool:
@@ -113,8 +122,9 @@ def parse_place(told: str | os.PathLike[str] | PostgresDatabase) -> Place:
         if not text.isprintable():
             raise ValueError("a character in it cannot be shown: write it percent-encoded")
         behind = address.removeprefix(f"{_user_info(address) or ''}@")
-        if "@" in behind.partition("?")[0]:
-            raise ValueError("in a password / is written %2F, and in a name @ is %40")
+        before, _, query = behind.partition("?")
+        if "@" in before or not all(map(_PARAMETER.match, query.split("&"))):
+            raise ValueError("in a password / is written %2F and ? is %3F, and in a name @ is %40")
     except ValueError as error:
         raise InputError(
             f"--db: the address after {scheme}:// cannot be read ({error}); expected"

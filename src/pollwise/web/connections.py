@@ -23,6 +23,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.streams import EMPTY_PAYLOAD
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from pollwise.errors import PostponedError
 from pollwise.web.addresses import require_public
 
 __all__ = [
@@ -177,13 +178,18 @@ class Connector(aiohttp.TCPConnector):
             self._release(key, protocol, should_close=True)
         return None
 
-    def note_closed(self, key: ConnectionKey, idle: float) -> None:
-        """A host closed a connection that nothing was sent over for so long, as it was used."""
+    def note_closed(self, key: ConnectionKey, idle: float) -> bool:
+        """A host closed a connection that nothing was sent over for so long, as it was used.
+
+        Whether that could not be known before.
+        """
         if idle < _SHORTEST_KEPT:
-            return  # it did not do that because nothing was sent
-        if len(self._used_for) >= _MANY_HOSTS:
+            return False  # it did not do that because nothing was sent
+        is_first = key not in self._used_for
+        if is_first and len(self._used_for) >= _MANY_HOSTS:
             self._used_for.clear()
         self._used_for[key] = _EARLIER * idle
+        return is_first
 
     def take_back(self, key: ConnectionKey, protocol: "_Answers") -> None:
         """Keep a connection that was lent, if that can be.
@@ -231,7 +237,7 @@ class Lent:
         """The head of the answer, and its body as it arrives.
 
         Release the connection when the body was read; it is closed if there is an error, which is
-        that of aiohttp.
+        that of aiohttp, but `PostponedError` if the host had closed it for the first time.
         """
         try:
             while True:
@@ -239,10 +245,15 @@ class Lent:
                 is_interim = 100 <= message.code < 200 and message.code != 101
                 if not is_interim:
                     return message, body
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-            if self._protocol.is_unanswered:
-                self._connector.note_closed(self._key, self._idle)
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+            is_first = self._protocol.is_unanswered and self._connector.note_closed(
+                self._key, self._idle
+            )
             self.give_up()
+            if is_first:  # as both do that at the same moment, the request was not taken
+                raise PostponedError(
+                    "the host closed a connection just as it was used again"
+                ) from error
             raise
         except BaseException:
             self.give_up()

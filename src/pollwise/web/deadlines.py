@@ -1,10 +1,17 @@
-"""Deadlines of things that are all given the same time: one timer for all of them."""
+"""Deadlines: one timer for all that is given the same time, and time that was slept away."""
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
-__all__ = ["Deadlines"]
+from pollwise.boot_clock import seconds_since_boot
+from pollwise.errors import PostponedError
+
+__all__ = ["Deadlines", "time_limit"]
+
+_LATE = 5.0
+"""Seconds by which even a busy machine seldom sees that time is over."""
 
 
 class Deadlines:
@@ -56,3 +63,20 @@ class Deadlines:
         self._timer = None if next_at is None else loop.call_at(next_at, self._look)
         if due is not None:
             due()
+
+
+@asynccontextmanager
+async def time_limit(ends_at: float) -> AsyncIterator[asyncio.Timeout]:
+    """`asyncio.timeout_at`, but `PostponedError` if the time passed while nothing could run here.
+
+    So it is when a machine sleeps, or a process is stopped: what was waited for may have come.
+    """
+    begun_at, begun = asyncio.get_running_loop().time(), seconds_since_boot()
+    try:
+        async with asyncio.timeout_at(ends_at) as limit:
+            yield limit
+    except TimeoutError as error:
+        was_given = (limit.when() or ends_at) - begun_at
+        if seconds_since_boot() - begun > was_given + _LATE:
+            raise PostponedError("this machine slept while the answer was awaited") from error
+        raise

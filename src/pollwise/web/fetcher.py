@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import ssl
 from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from pollwise.web.addresses import RefusedAddressError, require_public_host
 from pollwise.web.answers import Answer, answer_over, answered, ask_at_once
 from pollwise.web.connections import Connector, Lent, Room, is_our_shortage, once_only
 from pollwise.web.content_coding import BodyError, BodyReader, too_large
-from pollwise.web.deadlines import Deadlines
+from pollwise.web.deadlines import Deadlines, time_limit
 from pollwise.web.headers import (
     hub_links,
     parse_http_date,
@@ -369,7 +370,7 @@ class HttpFetcher:
             ends_at = asyncio.get_running_loop().time() + self._timeout
         try:
             with ExitStack() as place:
-                async with asyncio.timeout_at(ends_at) as limit:
+                async with time_limit(ends_at) as limit:
                     result = await make(limit, place)
                 return replace(result, release=place.pop_all().close) if result.body else result
         except aiohttp.ClientProxyConnectionError as raised:
@@ -551,6 +552,8 @@ def _in_words(error: Exception) -> str:
         why = one_line(OSError(error.strerror or error.os_error))
         if error.os_error.errno == errno.ECONNREFUSED:  # asyncio says "Connect call failed"
             why = "connection refused"
+        elif isinstance(error.os_error, ssl.SSLCertVerificationError):
+            why = f"its certificate is not trusted: {error.os_error.verify_message}"
         return f"no connection to {error.host}:{error.port} ({why})"
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "the server hung up before it had answered"

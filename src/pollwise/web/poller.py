@@ -40,6 +40,7 @@ from pollwise.store.records import Discoveries, PollResult
 from pollwise.types import Item, Observation, Outcome, Page, PageMemory, Version
 from pollwise.web.beside import Beside
 from pollwise.web.change import Comparison, unmodified
+from pollwise.web.deadlines import time_limit
 from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none
 from pollwise.web.headers import parse_http_date
 from pollwise.web.hubs import Hubs
@@ -224,7 +225,7 @@ class WebPoller:
             begun_at = begun.exchange.begun_at
         ends_at = begun_at + LONGEST_POLL
         try:
-            async with asyncio.timeout_at(ends_at):
+            async with time_limit(ends_at):
                 if rules is not None and begun is not None and self._at_once is not None:
                     result = await self._at_once.go_on(begun, memory, self._may_follow)
                 else:
@@ -243,7 +244,7 @@ class WebPoller:
             seen = NOTHING
             try:
                 if result.error is None and result.status in (200, 203):
-                    async with asyncio.timeout_at(ends_at):
+                    async with time_limit(ends_at):
                         seen = await self._seen(page, memory, result)
             except PostponedError as error:
                 return self.postponed(page, memory, rules, str(error))
@@ -300,7 +301,7 @@ class WebPoller:
         self._freed(HostFreed(self._clock(), page.id, APART))
         with ExitStack() as places:
             try:
-                async with asyncio.timeout_at(ends_at):
+                async with time_limit(ends_at):
                     while len(bodies) < 3:
                         again = await self.fetcher_for(render=page.render).fetch(
                             page.url, PageMemory(), may_follow=self._may_follow, again=True

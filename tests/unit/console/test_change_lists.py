@@ -134,6 +134,17 @@ def test_a_diff_in_a_pipe_is_unified(capsys):
     ]
 
 
+def test_a_history_on_a_narrow_terminal_has_room_for_what_changed(terminal, monkeypatch):
+    entries = (
+        HistoryEntry(2, 120.0, 60.0, 5_000, "text/html", False, False, "News", "a", "b", ()),
+    )
+    monkeypatch.setenv("COLUMNS", "40")
+    with terminal.in_use():
+        print_history(History(URL, True, 1, 0, entries))
+    assert "changed in" in terminal.plain
+    assert "5 kB" not in terminal.plain
+
+
 def test_a_diff_on_a_terminal_shows_the_words(terminal):
     with terminal.in_use():
         print_diff(DIFF)

@@ -123,6 +123,7 @@ async def test_people_give_it_once() -> None:
     kept = answer.headers["set-cookie"]
     assert "HttpOnly" in kept
     assert "SameSite=strict" in kept
+    assert "Secure" not in kept
     cookie = kept.partition(";")[0]
     assert (await ask(app, "GET", "/pages", accept=PERSON, cookie=cookie)).status == 200
     wrong = await ask(app, "GET", "/pages?token=guess", accept=PERSON)
@@ -153,6 +154,14 @@ async def test_the_login_page_lets_in() -> None:
     assert (wrong.status, wrong.body) == (401, b"login /pages That is not the token.")
     assert "set-cookie" not in wrong.headers
     assert (await login(app, TOKEN, "/", sec_fetch_site="cross-site")).status == 403
+
+
+@pytest.mark.parametrize(
+    "told", [{"x_forwarded_proto": "https"}, {"origin": "https://nas", "host": "nas"}]
+)
+async def test_behind_tls_the_cookie_goes_over_nothing_else(told: dict[str, str]) -> None:
+    answer = await login(guarded(token=TOKEN, names=("nas",)), TOKEN, "/", **told)
+    assert "Secure" in answer.headers["set-cookie"]
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ def test_the_feeds_of_a_reader():
         ("feed://a.example/rss", "http://a.example/rss"),
         (" FEED:https://a.example/rss", "https://a.example/rss"),
         ("feed://https://a.example/rss", "https://a.example/rss"),
+        ("feed://feed://a.example/rss", "http://a.example/rss"),
+        ("feed:feed:https://a.example/rss", "https://a.example/rss"),
     ],
 )
 def test_the_scheme_of_feed_readers(told, url):

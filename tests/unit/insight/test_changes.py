@@ -81,6 +81,14 @@ def test_what_is_asked_for_is_listed(db):
     assert read_changes(db, since=31.0).changes == ()
 
 
+def test_changes_are_in_the_order_of_their_times_whenever_they_were_committed(db):
+    with Store.open(db) as store:
+        for at in (50.0, 40.0):  # the first of them looked for noise, and took longer
+            store.commit(Batch(polls=(poll(int(at == 40.0), at, f"<p>At {at}"),)))
+    times = [one.seen_at for one in read_changes(db, since=25.0).changes]
+    assert times == sorted(times)
+
+
 def test_the_id_of_a_change_stays(db):
     ids = [change.id for change in read_changes(db, since=0.0).changes]
     assert len(set(ids)) == 3

@@ -107,6 +107,8 @@ def test_two_receivers_of_one_name_are_refused():
         ({"name": "n", "to": "smtp://[hidden"}, "the e-mail URL is not as expected"),
         ({"name": "n", "to": "https://u:hidden@a.example/"}, "a login in the URL of a.example"),
         ({"name": "n", "to": "smtp://a.example/"}, "the e-mail URL is not as expected"),
+        ({"name": "n", "to": "smtp://u:a/hidden@h/?to=a@b"}, "the e-mail URL is not as expected"),
+        ({"name": "n", "to": "smtp://u:a@b/hidden@h/?to=a@b"}, "URL is not as expected"),
         ({"name": "n", "to": "smtp://a.example/?to=me@a.example&cc=x"}, "not as expected"),
         ({"name": "n", "to": "hidden"}, "this is no receiver; give https://"),
         ({"name": "n", "to": "hidden:hidden"}, "this is no receiver; give https://"),

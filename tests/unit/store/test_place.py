@@ -55,6 +55,7 @@ def test_an_address_is_shown_without_its_password(url: str, shown: str, name: st
     ("url", "told"),
     [
         ("postgresql://u@h/d", "postgresql://u@h/d?options=-csearch_path%3Ds"),
+        ("postgresql://u:a?b@h/d", "postgresql://u:a?b@h/d?options=-csearch_path%3Ds"),
         (
             "postgresql:///d?host=/tmp/x&password=a+b%20c",
             "postgresql:///d?host=/tmp/x&password=a%2Bb%20c&options=-csearch_path%3Ds",
@@ -82,7 +83,11 @@ def test_a_schema_whose_name_needs_quotes_is_told_with_them(schema: str) -> None
 
 
 @pytest.mark.parametrize(
-    "told", ["[::1/d", "u:secret/word@h/d", "u:se@cret/word@h/d", "h/caf\udce9", "h/a\nb"]
+    "told",
+    [
+        *("[::1/d", "u:secret/word@h/d", "u:se@cret/word@h/d", "h/caf\udce9", "h/a\nb"),
+        *("u:1?a/word@h/d", "u:se?a/word@h/d", "u:se?a/word@h/d?sslmode=require"),
+    ],
 )
 def test_an_address_that_cannot_be_one_is_one_line(told: str) -> None:
     with pytest.raises(InputError, match="expected postgresql://USER@HOST/DATABASE") as caught:

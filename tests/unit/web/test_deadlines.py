@@ -2,8 +2,17 @@
 
 import asyncio
 
+import pytest
+
+from pollwise.errors import PostponedError
 from pollwise.live.virtual_clock import VirtualTime
-from pollwise.web.deadlines import Deadlines
+from pollwise.web import deadlines
+from pollwise.web.deadlines import Deadlines, time_limit
+
+
+async def waited(ends_at):
+    async with time_limit(ends_at):
+        await asyncio.sleep(1.0)
 
 
 def run(coroutine):
@@ -77,5 +86,46 @@ def test_what_is_taken_out_by_the_call_before_is_not_called():
         deadlines.add(other)
         await asyncio.sleep(30.0)
         assert called == [1]
+
+    run(look())
+
+
+@pytest.mark.parametrize(
+    ("given", "slept", "error"),
+    [(30.0, 0.0, TimeoutError), (30.0, 4.0, TimeoutError), (30.0, 3600.0, PostponedError)],
+)
+def test_time_that_was_slept_away_is_nobodys_fault(monkeypatch, given, slept, error):
+    async def look():
+        loop, sleeps = asyncio.get_running_loop(), [0.0]
+        monkeypatch.setattr(deadlines, "seconds_since_boot", lambda: loop.time() + sum(sleeps))
+
+        async def wait():
+            async with time_limit(loop.time() + given):
+                sleeps.append(slept)
+                await asyncio.sleep(2 * given)
+
+        with pytest.raises(error):
+            await wait()
+
+    run(look())
+
+
+def test_a_limit_that_had_passed_when_it_was_looked_at():
+    """As that of a poll which was begun before a process was stopped."""
+
+    async def look():
+        await asyncio.sleep(100.0)
+        for ends_at, error in ((99.0, TimeoutError), (50.0, PostponedError)):
+            with pytest.raises(error):
+                await waited(ends_at)
+
+    run(look())
+
+
+def test_a_limit_that_was_put_off():
+    async def look():
+        async with time_limit(10.0) as limit:
+            limit.reschedule(100.0)
+            await asyncio.sleep(50.0)
 
     run(look())
