@@ -1,7 +1,7 @@
 """The command line in this process: what cannot be used, and what is answered."""
 
-import errno
 import ctypes
+import errno
 import json
 import re
 import sqlite3
