@@ -29,7 +29,6 @@ COMPILE_ALL_POLICIES = (
 LONG = (
     *COMPILE_ALL_POLICIES,
     # The next ones need no kernel of those policies: they are not there yet.
-    "unit/scheduler/test_prices.py",
     "unit/policies/collecting/test_robot.py",
     "live/test_rendering.py",
     "live/test_store_postgres.py",
