@@ -59,7 +59,8 @@ LONG = (
     "live/test_cold_start.py",
     "live/test_serve.py",
     "live/test_checking.py",
-    # Late: its processes find compiled what they would compile beside the first worker.
+    # Late: they find compiled what they would compile beside the first worker.
+    "unit/cli/test_replay.py",
     "unit/cli/test_program.py",
 )
 """The files that take longest, in the order in which they are begun; before all others."""
