@@ -17,6 +17,9 @@ from xdist.scheduler import LoadFileScheduling
 HERE = Path(__file__).parent
 COMPILE_ALL_POLICIES = (
     "equivalence/test_compiled_loop.py",
+    "unit/policies/index/test_queue.py",
+    "unit/policies/index/test_bayes_index.py",
+    "unit/policies/index/test_pool.py",
     "unit/experiments/test_reproduction.py",
     "unit/simulation/scores/test_calibration.py",
     "unit/simulation/worlds/test_stochastic_knapsack.py",
@@ -26,7 +29,6 @@ COMPILE_ALL_POLICIES = (
 LONG = (
     *COMPILE_ALL_POLICIES,
     # The next ones need no kernel of those policies: they are not there yet.
-    "unit/scheduler/test_prices.py",
     "unit/policies/collecting/test_robot.py",
     "live/test_rendering.py",
     "live/test_store_postgres.py",
@@ -34,13 +36,13 @@ LONG = (
     "unit/test_kernel_cache.py",
     "live/test_sources.py",
     "equivalence/test_full_scan.py",
-    "live/test_frontier.py",
     "live/test_demo.py",
     "live/test_scrapy.py",
     "acceptance/test_replay.py",
     "live/test_watch.py",
     "equivalence/test_live_loop.py",
     "live/test_collect.py",
+    "live/test_frontier.py",
     "acceptance/test_floors.py",
     "live/test_shards.py",
     "acceptance/test_ephemeral.py",
@@ -57,7 +59,8 @@ LONG = (
     "live/test_cold_start.py",
     "live/test_serve.py",
     "live/test_checking.py",
-    # Late: its processes find compiled what they would compile beside the first worker.
+    # Late: they find compiled what they would compile beside the first worker.
+    "unit/cli/test_replay.py",
     "unit/cli/test_program.py",
 )
 """The files that take longest, in the order in which they are begun; before all others."""

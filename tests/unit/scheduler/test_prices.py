@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pollwise.errors import InputError
 from pollwise.knapsack import allocate
 from pollwise.objectives import objective as objective_of
+from pollwise.policies.estimating.price_search import spread_budget, worth_of
 from pollwise.scheduler.prices import Allotment, ShardedBudget, ShardReport
 
 LEASE = 60.0
@@ -36,7 +37,11 @@ class Shard:
 
     def price(self, objective: str, now: float) -> float | None:
         rate = self.spends(now)
-        return allocate(objective, self.rates, rate).price if rate > 0.0 else None
+        if rate <= 0.0:
+            return None
+        worth, ones = worth_of("Shard", objective_of(objective)), np.ones(len(self.rates))
+        _, price = spread_budget(worth, rate, self.rates, ones, ones, 1.0)
+        return price
 
     def report(self, price: float | None, now: float) -> ShardReport:
         return ShardReport(
