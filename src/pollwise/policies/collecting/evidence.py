@@ -52,7 +52,6 @@ __all__ = [
 ]
 
 Row = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 N_EVIDENCE = 21
 (
@@ -82,8 +81,6 @@ N_EVIDENCE = 21
 
 _MOST_LINKS = 48
 """Links to a page that are looked at, the latest first."""
-_MOST_WORDS = 200
-_MOST_DIRECTORIES = 20
 _REACH = 3
 """Neighbours in a list of links that are looked at, on either side."""
 _SHRINK = 2.0
@@ -95,9 +92,10 @@ _LEARNING_RATE = 0.3
 _RELEVANT_WEIGHT = 2.0
 
 
-@kernel
-def _words_of(web: Web, page: int, found: Ints) -> tuple[int, int]:
-    """Put the words of a page into `found`; gives how many the URL has, and how many in all."""
+@kernel(forceinline=True, allocates=False)
+def _words_of(web: Web, page: int) -> tuple[int, int]:
+    """Put the words of a page into `web.found`; gives how many the URL has, and how many in all."""
+    found = web.found
     web.totals[MARK] += 1
     mark = np.int64(web.totals[MARK])
     count = 0
@@ -124,11 +122,11 @@ def _words_of(web: Web, page: int, found: Ints) -> tuple[int, int]:
     return of_url, count
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def _of_directories(web: Web, page: int, mean: float, row: Row) -> None:
-    chain = np.empty(_MOST_DIRECTORIES, np.int64)
+    chain = web.chain
     directory, length = web.pages[page].directory, 0
-    while directory >= 0 and length < _MOST_DIRECTORIES:
+    while directory >= 0 and length < len(chain):
         chain[length] = directory
         directory = web.directories[directory].parent
         length += 1
@@ -142,7 +140,7 @@ def _of_directories(web: Web, page: int, mean: float, row: Row) -> None:
     row[DIRECTORY], row[ABOVE], row[HOST] = own, around, of_host
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def _of_neighbours(web: Web, link: int, hub: float) -> float:
     """The mean relevance of the fetched neighbours of a link, shrunk towards that of the hub."""
     source = web.links[link].source
@@ -158,7 +156,7 @@ def _of_neighbours(web: Web, link: int, hub: float) -> float:
     return total / weight
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def _of_links(web: Web, page: int, mean: float, row: Row) -> None:
     n_in, total = web.pages[page].n_in, web.pages[page].in_sum
     row[LINKING] = total / (n_in + _MANY)
@@ -184,15 +182,15 @@ def _of_links(web: Web, page: int, mean: float, row: Row) -> None:
     row[LINKING_SHARES] = min(_LINKS * shares, 1.0)
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def _of_words(web: Web, page: int, mean: float, row: Row) -> None:
-    found = np.empty(_MOST_WORDS, np.int64)
-    of_url, count = _words_of(web, page, found)
+    of_url, count = _words_of(web, page)
     linear = best_link = of_links = 0.0
     rarities = 1.0
-    total, weight = np.full(2, 20 * mean), np.full(2, 20.0)
+    of_url_words = of_anchor_words = 20 * mean
+    url_weight = anchor_weight = 20.0
     for at in range(count):
-        word = web.words[found[at]]
+        word = web.words[web.found[at]]
         linear += word.weight
         if word.plain and word.link_count > 0:
             linking = (word.link_sum + _WORDS_FEW * mean) / (word.link_count + _WORDS_FEW)
@@ -201,18 +199,21 @@ def _of_words(web: Web, page: int, mean: float, row: Row) -> None:
             of_links += rarity * linking
             rarities += rarity
         if word.count > 0:
-            kind = 0 if at < of_url else 1
             estimate = (word.sum + mean) / (word.count + 1)
             spread = estimate * (1 - min(estimate, 0.9)) + 0.01
             trust = word.count / (word.count + 1) / spread
-            total[kind] += trust * estimate
-            weight[kind] += trust
+            if at < of_url:
+                of_url_words += trust * estimate
+                url_weight += trust
+            else:
+                of_anchor_words += trust * estimate
+                anchor_weight += trust
     row[BEST_LINK_WORD], row[LINK_WORDS] = best_link, of_links / rarities
-    row[URL_WORDS], row[ANCHOR_WORDS] = total[0] / weight[0], total[1] / weight[1]
+    row[URL_WORDS], row[ANCHOR_WORDS] = of_url_words / url_weight, of_anchor_words / anchor_weight
     row[LINEAR] = 1 / (1 + math.exp(-web.totals[BIAS] - linear / math.sqrt(max(count, 1))))
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def _match_beside(web: Web, link: int) -> float:
     """The mean match of the anchors beside one in its list of links."""
     source = web.links[link].source
@@ -225,7 +226,7 @@ def _match_beside(web: Web, link: int) -> float:
     return match / weight if weight > 0 else 0.0
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def _of_topic(web: Web, page: int, row: Row) -> None:
     """How much the texts that lead to a page, and those near them, are about the topic.
 
@@ -254,7 +255,7 @@ def _of_topic(web: Web, page: int, row: Row) -> None:
     row[NEAR_MATCH], row[LEADING_MATCH] = max(best_near, best_around), sources / count
 
 
-@kernel
+@kernel(allocates=False)
 def gather(web: Web, page: int, row: Row) -> None:
     """Put all that is known of a page into a row of N_EVIDENCE numbers."""
     mean = (web.totals[RELEVANCE] + 0.02) / (web.totals[FETCHES] + 1)
@@ -264,7 +265,7 @@ def gather(web: Web, page: int, row: Row) -> None:
     _of_topic(web, page, row)
 
 
-@kernel
+@kernel(allocates=False)
 def learn(web: Web, page: int, row: Row, relevance: float) -> None:
     """Enter the relevance of a page that was fetched for the first time, and what led to it.
 
@@ -274,19 +275,18 @@ def learn(web: Web, page: int, row: Row, relevance: float) -> None:
     web.pages[page].led_match = row[MATCH]
     web.pages[page].learned = True
     web.totals[FETCHES] += 1
-    found = np.empty(_MOST_WORDS, np.int64)
-    _, count = _words_of(web, page, found)
+    _, count = _words_of(web, page)
     scale = 1 / math.sqrt(max(count, 1))
     linear = web.totals[BIAS]
     for at in range(count):
-        linear += scale * web.words[found[at]].weight
+        linear += scale * web.words[web.found[at]].weight
     slope = 1 / (1 + math.exp(-linear)) - math.sqrt(relevance)
     if relevance > 0:
         slope *= _RELEVANT_WEIGHT
     web.totals[BIAS_SLOPE] += slope * slope
     web.totals[BIAS] -= 0.5 * slope / math.sqrt(1 + web.totals[BIAS_SLOPE])
     for at in range(count):
-        word = found[at]
+        word = web.found[at]
         web.words[word].count += 1
         web.words[word].slope += (slope * scale) ** 2
         step = _LEARNING_RATE * slope * scale / math.sqrt(0.1 + web.words[word].slope)
@@ -302,7 +302,7 @@ def learn(web: Web, page: int, row: Row, relevance: float) -> None:
     correct(web, page, relevance)
 
 
-@kernel
+@kernel(allocates=False)
 def correct(web: Web, page: int, relevance: float) -> None:
     """Correct the relevance of a page that was learned.
 
@@ -311,10 +311,9 @@ def correct(web: Web, page: int, relevance: float) -> None:
     more = relevance - web.pages[page].relevance
     web.pages[page].relevance = relevance
     web.totals[RELEVANCE] += more
-    found = np.empty(_MOST_WORDS, np.int64)
-    _, count = _words_of(web, page, found)
+    _, count = _words_of(web, page)
     for at in range(count):
-        web.words[found[at]].sum += more
+        web.words[web.found[at]].sum += more
     directory = web.pages[page].directory
     while directory >= 0:
         web.directories[directory].sum += more
@@ -326,7 +325,7 @@ def correct(web: Web, page: int, relevance: float) -> None:
     _linking(web, page, web.pages[page].first_link, web.pages[page].end_link, 0, more)
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def _linking(web: Web, source: int, first: int, end: int, count: int, more: float) -> None:
     """Let each page and each word that these links of a page lead to, or have, count so many more
     links (0 or 1), and as much more relevance. A word counts once, however many links have it.
@@ -345,7 +344,7 @@ def _linking(web: Web, source: int, first: int, end: int, count: int, more: floa
                 web.words[word].link_sum += more
 
 
-@kernel
+@kernel(allocates=False)
 def link(web: Web, source: int, first: int, end: int) -> None:
     """Take in the links in these places of the table, all of one fetched page."""
     relevance = web.pages[source].relevance

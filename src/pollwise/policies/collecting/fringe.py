@@ -75,6 +75,8 @@ class FringeValue:
         self._learned = Weights()
         self._weights = FIRST_WEIGHTS
         self._row = np.zeros(N_EVIDENCE, np.float32)
+        """What is known of the page that `best` has just given."""
+        self._valued = np.zeros(N_EVIDENCE, np.float32)
         self._unvalued: list[int] = []
         self._seeds: set[int] = set()
         """Pages that were there before any link to them."""
@@ -109,7 +111,7 @@ class FringeValue:
         web = self._known.web
         link(web, page_id, first, end)
         if self._awake:
-            value_targets(web, self._weights, page_id, first, end)
+            value_targets(web, self._weights, self._valued, page_id, first, end)
         new: NDArray[np.int32] = web.links["target"][first:end]
         self._gates.linked(web, page_id, new)
         return new
@@ -234,7 +236,7 @@ class FringeValue:
         pages["planned"] = plan.density - _RANK_STEP * plan.rank
         pages["where"] = ABSENT
         self._taken.clear()
-        value_all(web, self._weights)
+        value_all(web, self._weights, self._valued)
         web.totals[EXPLORATION] = 0.0
         self._gates.stop()
 
@@ -256,15 +258,16 @@ class FringeValue:
             if count >= _FIRST_FIT:
                 self._fit()
             if at_once:
-                value_all(web, self._weights)
+                value_all(web, self._weights, self._valued)
         if not at_once:
             turns = (count - self._valued_at) / max((_FIT_GROWTH - 1) * count, 10.0)
-            self._sweep = value_some(web, self._weights, self._sweep, int(turns * len(web.pages)))
+            many = int(turns * len(web.pages))
+            self._sweep = value_some(web, self._weights, self._valued, self._sweep, many)
         self._valued_at = count
         if self._unvalued:
             new = np.array(self._unvalued)
             self._seeds.update(new[web.pages["n_in"][new] == 0].tolist())
-            value_new(web, self._weights, new)
+            value_new(web, self._weights, self._valued, new)
             self._unvalued.clear()
 
     def _fit(self) -> None:

@@ -4,7 +4,8 @@ A host counts by the value of its best page and a bonus that shrinks as more of 
 every host is tried, and tried again while others bring little (upper confidence bounds; P. Auer,
 N. Cesa-Bianchi, P. Fischer, Machine Learning 47, 2002). Values are computed anew where much may
 have changed: for pages that a promising page links to, for the neighbours of links that turned out
-relevant, and for a page that comes to the top.
+relevant, and for a page that comes to the top. Each kernel that values pages is handed a `row` to
+gather their evidence in.
 """
 
 import math
@@ -62,12 +63,12 @@ _TRIES = 16
 """Pages at the top that are valued anew before one of them is taken."""
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def _mean(web: Web) -> float:
     return web.totals[RELEVANCE] / (web.totals[FETCHES] + 1)
 
 
-@kernel
+@kernel(allocates=False)
 def _place_host(web: Web, host: int) -> None:
     """Put a host in its place by its best page and its bonus."""
     root = web.hosts[host].root
@@ -85,7 +86,7 @@ def _place_host(web: Web, host: int) -> None:
         heap_push(web.host_heap, web.hosts, host, key)
 
 
-@kernel
+@kernel(allocates=False)
 def block_host(web: Web, page: int, more: int) -> None:
     """Block the host of a page once more, or (-1) once less."""
     host = web.pages[page].host
@@ -93,7 +94,7 @@ def block_host(web: Web, page: int, more: int) -> None:
     _place_host(web, host)
 
 
-@kernel
+@kernel(allocates=False)
 def offer(web: Web, page: int, value: float) -> None:
     """Add a page of the fringe, with its value."""
     host = web.pages[page].host
@@ -102,7 +103,7 @@ def offer(web: Web, page: int, value: float) -> None:
     _place_host(web, host)
 
 
-@kernel
+@kernel(allocates=False)
 def offer_new(web: Web, pages: Ints) -> None:
     """Add pages one after the other, each with its value of the plan, or the lowest of all."""
     for page in pages:
@@ -111,7 +112,7 @@ def offer_new(web: Web, pages: Ints) -> None:
         offer(web, page, -math.inf if math.isnan(planned) else planned)
 
 
-@kernel
+@kernel(allocates=False)
 def withdraw(web: Web, page: int) -> None:
     """Take a page of the fringe out."""
     host = web.pages[page].host
@@ -119,7 +120,7 @@ def withdraw(web: Web, page: int) -> None:
     _place_host(web, host)
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def _scouting(web: Web, n_in: float) -> float:
     """The bonus of a page for the links that it may bring, at the beginning of a told crawl.
 
@@ -130,7 +131,7 @@ def _scouting(web: Web, n_in: float) -> float:
     return web.totals[AIMED] * _SCOUT * math.log1p(n_in) / (1.0 + late * late)
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def _novelty(web: Web, page: int) -> float:
     """The bonus of a page for how little was fetched of the directory above its own."""
     directory = web.pages[page].directory
@@ -141,7 +142,7 @@ def _novelty(web: Web, page: int) -> float:
     return _NOVELTY * max(_mean(web), _LEAST_MEAN) / math.sqrt(1 + fetched)
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def _value(web: Web, weights: Floats, page: int, row: Row) -> float:
     if not math.isnan(web.pages[page].planned):
         return web.pages[page].planned
@@ -152,7 +153,7 @@ def _value(web: Web, weights: Floats, page: int, row: Row) -> float:
     return value
 
 
-@kernel
+@kernel(allocates=False)
 def _revalue(web: Web, weights: Floats, page: int, row: Row) -> None:
     """Compute the value of a page of the fringe anew; leaves the evidence in `row`."""
     value = _value(web, weights, page, row)
@@ -161,7 +162,7 @@ def _revalue(web: Web, weights: Floats, page: int, row: Row) -> None:
         offer(web, page, value)
 
 
-@kernel
+@kernel(allocates=False)
 def best(web: Web, weights: Floats, row: Row) -> int:
     """The best page of the fringe, its evidence in `row`; -1: the fringe is empty."""
     page = -1
@@ -179,10 +180,9 @@ def best(web: Web, weights: Floats, row: Row) -> int:
     return page
 
 
-@kernel
-def value_all(web: Web, weights: Floats) -> None:
+@kernel(allocates=False)
+def value_all(web: Web, weights: Floats, row: Row) -> None:
     """Compute the values of the whole fringe anew."""
-    row = np.zeros(N_EVIDENCE, np.float32)
     for host in range(len(web.hosts)):
         web.hosts[host].root = -1
     for page in range(len(web.pages)):
@@ -195,10 +195,9 @@ def value_all(web: Web, weights: Floats) -> None:
         _place_host(web, host)
 
 
-@kernel
-def value_some(web: Web, weights: Floats, first: int, count: int) -> int:
+@kernel(allocates=False)
+def value_some(web: Web, weights: Floats, row: Row, first: int, count: int) -> int:
     """Compute the values of the next `count` pages after an id anew; gives the last id."""
-    row = np.zeros(N_EVIDENCE, np.float32)
     page = first
     for _ in range(min(count, len(web.pages))):
         page = page + 1 if page + 1 < len(web.pages) else 0
@@ -207,19 +206,17 @@ def value_some(web: Web, weights: Floats, first: int, count: int) -> int:
     return page
 
 
-@kernel
-def value_new(web: Web, weights: Floats, pages: Ints) -> None:
+@kernel(allocates=False)
+def value_new(web: Web, weights: Floats, row: Row, pages: Ints) -> None:
     """Compute the values of pages of the fringe that have none yet."""
-    row = np.zeros(N_EVIDENCE, np.float32)
     for page in pages:
         if web.pages[page].where == FRINGE and web.pages[page].value == -math.inf:
             _revalue(web, weights, page, row)
 
 
-@kernel
-def value_targets(web: Web, weights: Floats, source: int, first: int, end: int) -> None:
+@kernel(allocates=False)
+def value_targets(web: Web, weights: Floats, row: Row, source: int, first: int, end: int) -> None:
     """Value the pages that these links of a page lead to, if it promises more than others."""
-    row = np.zeros(N_EVIDENCE, np.float32)
     page = web.pages[source]
     promise = max(page.relevance, page.hub_sum / (page.hub_count + 3))
     good = promise > max(0.01, _mean(web))
@@ -231,7 +228,7 @@ def value_targets(web: Web, weights: Floats, source: int, first: int, end: int) 
         _value_neighbours(web, weights, source, row)
 
 
-@kernel
+@kernel(allocates=False)
 def _value_neighbours(web: Web, weights: Floats, page: int, row: Row) -> None:
     """Value the neighbours of a page in the lists of links that it stands in."""
     link, seen = web.pages[page].last_link, 0

@@ -119,7 +119,11 @@ _HOST = np.dtype(
 
 
 class Web(NamedTuple):
-    """The tables, and `totals`, with one number for each of RELEVANCE ... AIMED."""
+    """The tables, and `totals`, with one number for each of RELEVANCE ... AIMED.
+
+    `found` and `chain` are room for the words of one page and for its directories, so that nobody
+    has to make any.
+    """
 
     pages: Table
     links: Table
@@ -133,6 +137,8 @@ class Web(NamedTuple):
     hosts: Table
     host_heap: Table
     totals: NDArray[np.float64]
+    found: NDArray[np.int64]
+    chain: NDArray[np.int64]
 
 
 def _grown(table: Table, length: int, fill: Table) -> Table:
@@ -149,6 +155,9 @@ def _blank(dtype: np.dtype[Any], **fields: float) -> Table:
     return record
 
 
+_MOST_WORDS = 200
+_MOST_DIRECTORIES = 20
+"""Of one page, that are looked at."""
 _FAR = 1 << 30
 _NO_PAGE = _blank(
     _PAGE,
@@ -183,6 +192,8 @@ class KnownWeb:
             np.zeros(0, _HOST),
             np.zeros(1, HEAP),
             np.zeros(len(_TOTALS)),
+            np.zeros(_MOST_WORDS, np.int64),
+            np.zeros(_MOST_DIRECTORIES, np.int64),
         )
         self.web.directories["parent"][0] = -1
         self.web.totals[BIAS] = _START_BIAS

@@ -16,7 +16,7 @@ __all__ = ["meld", "taken_out"]
 Pages = NDArray[Any]
 
 
-@kernel
+@kernel(allocates=False)
 def meld(pages: Pages, one: int, two: int) -> int:
     """The root of two heaps put together; -1 is an empty heap."""
     if one < 0:
@@ -33,7 +33,7 @@ def meld(pages: Pages, one: int, two: int) -> int:
     return one
 
 
-@kernel
+@kernel(allocates=False)
 def _in_pairs(pages: Pages, first: int) -> int:
     """The root of the heaps of a page and its siblings put together."""
     done = -1
@@ -56,7 +56,7 @@ def _in_pairs(pages: Pages, first: int) -> int:
     return root
 
 
-@kernel
+@kernel(allocates=False)
 def taken_out(pages: Pages, root: int, page: int) -> int:
     """The root of the heap without one of its pages."""
     below = _in_pairs(pages, pages[page].child)

@@ -352,6 +352,24 @@ def test_text_that_is_read_alone_is_the_same(html):
     assert not alone.noindex
 
 
+@pytest.mark.parametrize(
+    ("html", "blocks"),
+    [
+        (
+            "<p>one <b>two <i hidden>not</i><em>three</em></b><a href=x>four</a>",
+            ["one two threefour"],
+        ),
+        ("<span><p>one</span> two<span style=display:none>not<p>but</span>", ["one two", "but"]),
+        ("<b>" * 500 + "deep" + "</b> down" * 500, ["deep" + " down" * 500]),
+        ("<code> </code><table><i>out</i><tr><td>a<td><strong>b</strong></table>", ["out", "a b"]),
+    ],
+)
+def test_text_in_elements_that_do_not_interrupt(html, blocks):
+    for text_alone in (False, True):
+        page = parse_page(html.encode(), HTML, URL, text_alone=text_alone)
+        assert list(page.blocks) == blocks
+
+
 @given(_TREE, st.sampled_from([" hidden", " style=display:none", ""]))
 def test_the_text_around_links_is_seen_and_is_not_that_of_links(html, hiding):
     html = re.sub("(<a href=[^>]*>)t(</a>)", r"\1t link\2", html)
