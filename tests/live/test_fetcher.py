@@ -230,6 +230,13 @@ async def test_being_cancelled_is_no_result(site, fetcher):
     never.set()
 
 
+async def test_a_certificate_that_is_not_trusted_is_told_in_words(fetcher):
+    async with MisbehavingServer(tls=True) as server:
+        result = await fetcher.fetch(server.url("/a"), NOTHING)
+    why = "its certificate is not trusted: self-signed certificate"
+    assert result.error == f"no connection to {server.origin.partition('//')[2]} ({why})"
+
+
 async def test_redirects_are_followed_to_another_host(site, other_site, follower):
     site.says("/a", status=301, Location="b?x#y")
     site.says("/b", status=307, Location=other_site.url("/c"))

@@ -144,6 +144,11 @@ def run() -> None:
         sys.exit(_READER_HAS_GONE)
     except MemoryError:
         sys.exit(_complain("this machine has too little free memory for that"))
+    except PermissionError as error:
+        if error.filename is None:
+            raise
+        mend = "check the permissions of the file and its folders, or name another one"
+        sys.exit(_complain(f"{error.filename} cannot be used ({error.strerror}): {mend}"))
     except OSError as error:
         if error.errno not in _FULL_DISK:
             raise

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import ssl
 from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
@@ -553,6 +554,8 @@ def _in_words(error: Exception) -> str:
         why = one_line(OSError(error.strerror or error.os_error))
         if error.os_error.errno == errno.ECONNREFUSED:  # asyncio says "Connect call failed"
             why = "connection refused"
+        elif isinstance(error.os_error, ssl.SSLCertVerificationError):
+            why = f"its certificate is not trusted: {error.os_error.verify_message}"
         return f"no connection to {error.host}:{error.port} ({why})"
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "the server hung up before it had answered"

@@ -1,6 +1,7 @@
 """The command line in this process: what cannot be used, and what is answered."""
 
 import ctypes
+import errno
 import json
 import re
 import sqlite3
@@ -177,6 +178,26 @@ def test_files_that_are_no_database_of_this_version(run, tmp_path, command):
 def test_a_folder_that_cannot_be_written(run):
     # Not even by root.
     assert_refused(run("watch", SITE, "--db", "/sys/pollwise.db"), "/sys/pollwise.db", "folder")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("watch", "http://a.example/", "--db", "closed/x.db"),
+        ("collect", "--topic", "a", "--seed", "http://a.example/", "--db", "closed/x.db"),
+        ("demo", "--plot", "closed/x.png"),
+    ],
+)
+def test_a_folder_that_may_not_be_entered(run, monkeypatch, words):
+    def refused(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "exists", refused)
+    monkeypatch.setattr(Path, "is_symlink", refused)
+    answer = run(*words)
+    assert (answer.status, answer.out) == (2, "")
+    assert "closed/x." in answer.err
+    assert "cannot be used (Permission denied): check the permissions" in answer.err
 
 
 def test_an_empty_database_has_nothing_to_watch(run, tmp_path):
