@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from pollwise.console.charts.plan import draw_plan
 from pollwise.console.plan import print_plan
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval
@@ -112,3 +113,20 @@ def test_in_a_narrow_terminal_columns_are_left_out_and_no_number_is_cut(
     assert max(map(len, table.splitlines())) <= columns
     assert "(2.4–3.1)" in table
     assert ("one more poll finds" in note) is (columns < 70)
+
+
+def test_a_drawn_plan_is_in_the_units_of_the_table(monkeypatch, tmp_path):
+    figure = pytest.importorskip("matplotlib.figure").Figure
+    said = []
+
+    def note(self, path, **_):
+        said.extend(panel.get_ylabel() for panel in self.axes)
+        said.append(self.axes[0].get_xlabel())
+        said.extend(tick.get_text() for tick in self.axes[0].get_xticklabels())
+
+    monkeypatch.setattr(figure, "savefig", note)
+    draw_plan(tmp_path / "x.png", PLAN)
+    assert said == [
+        *("changes found a minute", "freshness", "mean delay, hours"),
+        *("budget, cost units a minute", "2.083", "8.333"),
+    ]
