@@ -38,7 +38,7 @@ def saved_up(policy, costs, burst, staff=math.inf):
 def test_many_polls_take_few_selections():
     some = saved_up(RoundRobin(), [1.0] * 7, burst=7.0)
     assert some.in_flight == 7
-    assert policy_of(some).asked <= 3
+    assert policy_of(some).asked <= 4
 
 
 def test_no_more_are_selected_than_the_staff_can_poll():
@@ -78,3 +78,21 @@ def test_as_many_polls_as_are_allowed_may_start(rate, burst, cost, idle, data):
     for _ in range(some.allows(cost, now)):
         assert some.next_at <= now
         some.spend(cost, now)
+
+
+def test_once_a_page_is_given_back_the_policy_is_asked_for_one_at_a_time():
+    """From that it learns that a host is busy, and may select pages of others."""
+    limits = []
+
+    class Noting(RoundRobin):
+        def select(self, now, limit):
+            limits.append(limit)
+            return super().select(now, limit)
+
+    some = Scheduler(Noting(), Budget(rate=1.0, burst=40.0), crawl_delay=5.0, line=0)
+    some.handle(Staffed(0.0, 0))
+    some.handle(Added(0.0, tuple(Page(n, scope="a") for n in range(20))))
+    some.handle(Staffed(1e4, math.inf))
+    assert some.in_flight == 1
+    assert limits[:2] == [1, 2]
+    assert set(limits[2:]) == {1}
