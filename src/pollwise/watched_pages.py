@@ -196,13 +196,24 @@ class WatchedPages(MutableMapping[int, Watched]):
             self._keep(page_id, own)
         return own
 
+    def get(self, page_id: int, default: Any = None, /) -> Any:
+        """As of any mapping; here, as each poll asks for it several times."""
+        own = self._whole.get(page_id)
+        if own is not None:
+            return own
+        return self[page_id] if self._has(page_id) else default
+
     def __setitem__(self, page_id: int, own: Watched) -> None:
+        if page_id in self._whole:  # as a rule
+            self._texts[page_id] = None
+            self._whole[page_id] = own
+            self._whole.move_to_end(page_id)
+            return
         if not self._has(page_id):
             self._grow(page_id + 1)
             self._there[page_id] = True
             self._count += 1
         self._texts[page_id] = None
-        self._whole.pop(page_id, None)
         self._keep(page_id, own)
 
     def __delitem__(self, page_id: int) -> None:

@@ -84,6 +84,8 @@ class Dispatch:
         # Those told last; None: none was told yet.
         self._shares: tuple[tuple[str, float], ...] | None = None
         self._asked_at = -math.inf
+        self._at_once = 0
+        """The most pages of the latest selection, since one was given back as its host was busy."""
         self._largest_cost = 1.0
         """That of the polls of all pages so far, or more."""
 
@@ -345,12 +347,14 @@ class Dispatch:
     def _most_selected(self, now: float) -> int:
         """How many pages the policy may select at once: to ask it takes as long as a decision.
 
-        All of them have to have their polls, if their hosts are free, and nothing comes between.
+        All of them have to have their polls, if their hosts are free, and nothing comes between:
+        neither other pages nor that a page is given back, by which the policy learns of its host.
         """
         if self._bounds.is_any_overdue or self._named:
             return 1
+        self._at_once = max(1, min(2 * self._at_once, _MOST_SELECTED))
         by_budget = self._budget.allows(self._largest_cost, now)
-        return int(max(min(by_budget, self.staff - len(self._under_way), _MOST_SELECTED), 1))
+        return int(max(min(by_budget, self.staff - len(self._under_way), self._at_once), 1))
 
     def _start_first_copies(self, now: float) -> tuple[list[Poll], float]:
         """Start polls of pages never polled; also when to go on with these."""
@@ -430,6 +434,7 @@ class Dispatch:
         if free <= now:
             return True
         if not self._hosts.join(page.scope, page_id, free):
+            self._at_once = 0
             self.policy.defer([page_id], self._hosts.turn_away(page.scope, now))
         return False
 

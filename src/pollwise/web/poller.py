@@ -356,7 +356,9 @@ class WebPoller:
         `seen` is what its body is to the latest copy.
         """
         now = self._clock()
-        notices = self._paced(page, rules, now, origin) + self._blocked(page, result, now)
+        notices = self._paced(page, rules, now, origin)
+        if result.status in OVERLOADED:
+            notices += self._blocked(page, result, now)
         report = self._judged(page, memory, result, seen, now)
         answered_by = result.final_url if result.final_url != page.url else None
         links, tag = _hub_links(result, seen), result.robots_tag
