@@ -90,10 +90,15 @@ def time_at(step: int) -> float:
     return float(TIMES[step])
 
 
-@kernel(allocates=False)
+_UNTIL: NDArray[np.float64] = np.array(
+    [math.exp2(_LOG2_FIRST_TIME + (step + 0.499) / _STEPS_PER_OCTAVE) for step in range(TIME_COUNT)]
+)
+
+
+@kernel(forceinline=True, allocates=False)
 def time_until(step: int) -> float:
     """A time up to which, from the lattice time number k on, that is the nearest one."""
-    return float(2.0 ** (_LOG2_FIRST_TIME + (step + 0.499) / _STEPS_PER_OCTAVE))
+    return float(_UNTIL[step])
 
 
 @kernel(forceinline=True)

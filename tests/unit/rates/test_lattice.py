@@ -21,7 +21,6 @@ from pollwise.rates.lattice import (
     time_step,
     time_until,
 )
-from pollwise.rates.sums import mean_over
 
 YEAR = 365.25 * 86_400.0
 HALF_STEP = 2 ** (1 / 132)
@@ -89,19 +88,6 @@ def test_interpolation_is_exact_at_the_points(step, rate):
 def test_products_off_the_table_count_as_its_ends():
     assert interpolate(UNCHANGED, 1e-300) == 1.0
     assert interpolate(UNCHANGED, 1e300) == UNCHANGED.min()
-
-
-@given(
-    step=st.integers(0, 2559),
-    seed=st.integers(0, 10_000),
-    function=st.sampled_from([lambda a: -np.expm1(-a), lambda a: np.exp(-a), np.sqrt]),
-)
-def test_the_mean_over_a_row_is_that_over_the_rates(step, seed, function):
-    weights = np.random.default_rng(seed).random(RATE_COUNT).astype(np.float32)
-    exact = weights.astype(float) @ function(RATES * time_at(step))
-    assert mean_over(weights, lattice_row(tabulate(function), step)) == pytest.approx(
-        exact, rel=1e-4
-    )
 
 
 @given(step=st.integers(0, 2638))

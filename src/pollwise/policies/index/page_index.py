@@ -215,7 +215,7 @@ def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
     patience = common.patience * round_time(pages, shared, page)
     if elapsed >= patience and elapsed >= floor_time(pages, shared, page):
         return math.inf
-    step = time_step(elapsed)
+    step = common.step = time_step(elapsed)
     if not common.learning:
         return _told_index_at(own, common, step)
     if by_clock(own, common):

@@ -11,7 +11,7 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.page_index import by_clock, index_of, own_price
 from pollwise.policies.index.state import POOL, IndexState
-from pollwise.rates.lattice import put, time_step, time_until
+from pollwise.rates.lattice import put, time_until
 
 __all__ = ["bid_of", "enter_pool", "forget_index", "leave_pool", "pool_bid"]
 
@@ -52,7 +52,7 @@ def _look_at(state: IndexState, spot: int, now: float) -> None:
     # What moves by another clock is looked at each time.
     moves = own.signal > 0.0 or own.overlap > 0.0 or own.surge > 0.0 or by_clock(own, common)
     if common.learning and now > own.seen_at and not moves and kept.index < math.inf:
-        kept.until = own.seen_at + time_until(time_step(now - own.seen_at))
+        kept.until = own.seen_at + time_until(common.step)
 
 
 @kernel(forceinline=True, allocates=False)

@@ -51,12 +51,14 @@ from pollwise.policies.index.state import CALENDAR, NEW, POOL, POOL_CAPACITY, In
 from pollwise.policies.structures.heap import (
     first_page,
     first_time,
+    heap_expect,
     heap_push,
     heap_remove,
     heap_size,
     heap_update,
     time_of,
 )
+from pollwise.policies.structures.prefetch import prefetch
 from pollwise.types import Outcome
 
 __all__ = [
@@ -87,6 +89,8 @@ _MOST_ENTERING = 64
 where all are due."""
 _PRICE_MOVE = 1.1
 _QUICK_SWEEP = 16
+_AHEAD = 4
+"""So many pages before the sweep comes to a page, what it needs is fetched from memory."""
 _ALERTED = 16
 _HOST_PRICE_UP = 1.05
 _HOST_PRICE_DOWN = 0.98
@@ -236,6 +240,8 @@ def _fill_pool(state: IndexState, now: float) -> None:
         page = first_page(state.calendar)
         _leave(state, page)
         enter_pool(state, page)
+    if heap_size(state.calendar) > 0:
+        prefetch(state.pages, first_page(state.calendar))
 
 
 @kernel(allocates=False)
@@ -254,6 +260,8 @@ def _sweep(state: IndexState) -> None:
     for _ in range(count):
         common.sweep = (common.sweep + 1) % len(state.pages)
         page = common.sweep
+        prefetch(state.pages, page + 2 * _AHEAD)
+        heap_expect(state.calendar, state.pages, min(page + _AHEAD, len(state.pages) - 1))
         if state.pages[page].where == CALENDAR:
             _move(state, page)
 

@@ -241,6 +241,7 @@ INDEX_SHARED = np.dtype(
         ("odds", "f4", (RATE_COUNT + 1,)),
         ("moved", "f4", (RATE_COUNT + 1,)),
         ("scale", "f8", (TIME_COUNT,)),  # the factor on the mean of the index table, by time
+        ("step", "i8"),  # the lattice time that an index was worked out for last
         ("shares", "f4", (RATE_COUNT,)),  # of the rates in the index of the page weighed last
         ("surged", "i8"),  # 1: it has a surge or a signal; then what that adds:
         ("surge_shares", "f4", (RATE_COUNT,)),

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
+from pollwise.policies.structures.prefetch import prefetch
 from pollwise.policies.structures.room import with_room
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "entries",
     "first_page",
     "first_time",
+    "heap_expect",
     "heap_push",
     "heap_remove",
     "heap_size",
@@ -29,6 +31,8 @@ __all__ = [
 ]
 
 HEAP = np.dtype([("time", "f8"), ("page", "i4")])
+_SIDE_BY_SIDE = 5
+"""Elements that are fetched from memory together, at least."""
 
 Heap = NDArray[Any]
 Pages = NDArray[Any]
@@ -111,6 +115,9 @@ def _sink(heap: Heap, pages: Pages, spot: int, page: int, time: float) -> None:
         first = 4 * spot - 2
         if first >= end:
             break
+        grandchildren = 4 * first - 2  # fetched while their parents are compared
+        for n in range(0, 16, _SIDE_BY_SIDE):
+            prefetch(heap, grandchildren + n)
         least = first
         for child in range(first + 1, min(first + 4, end)):
             if heap[child].time < heap[least].time:
@@ -137,6 +144,15 @@ def heap_update(heap: Heap, pages: Pages, page: int, time: float) -> None:
         _rise(heap, pages, spot, page, time)
     else:
         _sink(heap, pages, spot, page, time)
+
+
+@kernel(forceinline=True, allocates=False)
+def heap_expect(heap: Heap, pages: Pages, page: int) -> None:
+    """Prepare `heap_update` of a page, some time before it."""
+    spot = int(pages[page].place)
+    prefetch(heap, spot)
+    prefetch(heap, (spot + 2) // 4)
+    prefetch(heap, 4 * spot - 2)
 
 
 @kernel(allocates=False)
