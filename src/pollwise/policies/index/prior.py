@@ -22,6 +22,7 @@ from pollwise.policies.arrays import ABSENT
 from pollwise.policies.index.clock_share import count_clock, spoken_for_clock
 from pollwise.policies.index.page_index import has_told
 from pollwise.policies.index.state import POOL_CAPACITY, TILTS, IndexState
+from pollwise.policies.structures.prefetch import prefetch
 from pollwise.rates.excerpt import likelihood_of
 from pollwise.rates.lattice import RATE_COUNT, RATES, put
 from pollwise.rates.sums import normalise, total_of
@@ -287,6 +288,7 @@ def count_pages(state: IndexState) -> None:
     for _ in range(min(_PLACES_A_POLL, len(state.pages))):
         if counted == _PAGES_A_POLL:
             break
+        prefetch(state.pages, common.next + _PAGES_A_POLL)
         own = state.pages[common.next]
         if own.where != ABSENT:
             counted += 1
