@@ -150,7 +150,8 @@ def manual_page(group: TyperGroup) -> str:
             told = f" Default: {default}." if default else ""
             parts += [".TP", rf"\fB{_roff(shown.strip('`'))}\fR", _roff(_meaning(each) + told)]
     statuses = ["0: done.", "1: an error of its own.", "2: an input that cannot be used."]
-    parts += [".SH EXIT STATUS", *statuses, "130: interrupted."]
+    statuses += ["130: interrupted.", "141: nobody reads the answer any more."]
+    parts += [".SH EXIT STATUS", *statuses]
     return "\n".join(parts) + "\n"
 
 

@@ -44,6 +44,15 @@ def test_a_reader_that_has_gone(folder, words, more):
     assert (end.returncode, but_for_slowness(end.stderr.decode())) == (128 + signal.SIGPIPE, "")
 
 
+def test_nobody_reads_what_is_wrong(folder):
+    out, into = os.pipe()
+    os.close(out)
+    with open(into, "wb") as closed:
+        command = [*PROGRAM, "status", "--db", "none.db"]
+        end = subprocess.run(command, cwd=folder, env=ENVIRONMENT, stderr=closed, check=False)
+    assert end.returncode == 2
+
+
 def export_of_a_page(folder: Path) -> list[str]:
     """An export to standard output, longer than what is held back before it is written."""
     url = f"http://a.example/{'a' * 100_000}"

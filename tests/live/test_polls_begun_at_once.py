@@ -10,7 +10,7 @@ import pytest
 from pollwise.errors import InputError
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.types import Outcome, Page, PageMemory
-from pollwise.web import answers
+from pollwise.web import answers, deadlines
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import WebPoller
@@ -126,6 +126,18 @@ async def test_one_without_an_answer_ends_in_time(server, clock, following):
         assert report.result.error == "no complete answer within 0.3 s: --timeout allows more"
         assert report.result.observation.outcome is Outcome.FAILED
         assert (await polled.poller.poll(polled.page("/"), KNOWN)).result.error is None
+
+
+async def test_one_that_a_machine_slept_through_is_nobodys_fault(
+    server, clock, following, monkeypatch
+):
+    async with Polled(server, clock, following, timeout=0.3) as polled:
+        poll = polled.begun("/never")
+        before = deadlines.seconds_since_boot
+        monkeypatch.setattr(deadlines, "seconds_since_boot", lambda: before() + 3600.0)
+        report = await poll
+        assert report.result.observation.outcome is Outcome.POSTPONED
+        assert report.result.error == "this machine slept while the answer was awaited"
 
 
 @pytest.mark.parametrize("path", ["/never", "/slow-body"])

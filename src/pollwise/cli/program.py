@@ -1,5 +1,6 @@
 """The program: its commands in the order of its help, and how it ends."""
 
+import contextlib
 import errno
 import gc
 import io
@@ -210,8 +211,10 @@ def _drop_output() -> None:
 
 
 def _complain(message: str) -> int:
+    """Say what is wrong, if somebody still reads that; the exit status."""
     if message:
-        notify(message)
+        with contextlib.suppress(SystemExit):  # rich makes it of a closed pipe
+            notify(message)
     return 2
 
 

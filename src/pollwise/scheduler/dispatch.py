@@ -314,7 +314,7 @@ class Dispatch:
             if page_id is None:
                 page_id = self._hosts.next_page(now)
             if page_id is None:
-                if passed_over >= _MOST_PASSED_OVER * steps or held == _MOST_HELD:
+                if passed_over >= _MOST_PASSED_OVER * steps or held >= _MOST_HELD:
                     return polls, min(now + _STEP, first_copy_at)
                 selection = self.policy.select(now, self._most_selected(now))
                 if len(selection.page_ids) == 0:

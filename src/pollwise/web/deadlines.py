@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pollwise.boot_clock import seconds_since_boot
 from pollwise.errors import PostponedError
 
-__all__ = ["Deadlines", "time_limit"]
+__all__ = ["Deadlines", "ahead_of_loop", "time_limit"]
 
 _LATE = 5.0
 """Seconds by which even a busy machine seldom sees that time is over."""
@@ -65,18 +65,29 @@ class Deadlines:
             due()
 
 
+def ahead_of_loop(now: float) -> float:
+    """How many seconds the boot clock is ahead of that of the event loop, which tells `now`: as
+    many more as the machine has slept since.
+    """
+    return seconds_since_boot() - now
+
+
 @asynccontextmanager
-async def time_limit(ends_at: float) -> AsyncIterator[asyncio.Timeout]:
+async def time_limit(
+    ends_at: float, *, ahead: float | None = None
+) -> AsyncIterator[asyncio.Timeout]:
     """`asyncio.timeout_at`, but `PostponedError` if the time passed while nothing could run here.
 
     So it is when a machine sleeps, or a process is stopped: what was waited for may have come.
+    `ahead`: see `ahead_of_loop`, as what is waited for was begun; None: it begins now.
     """
-    begun_at, begun = asyncio.get_running_loop().time(), seconds_since_boot()
+    loop = asyncio.get_running_loop()
+    if ahead is None:
+        ahead = ahead_of_loop(loop.time())
     try:
         async with asyncio.timeout_at(ends_at) as limit:
             yield limit
     except TimeoutError as error:
-        was_given = (limit.when() or ends_at) - begun_at
-        if seconds_since_boot() - begun > was_given + _LATE:
+        if ahead_of_loop(limit.when() or ends_at) > ahead + _LATE:
             raise PostponedError("this machine slept while the answer was awaited") from error
         raise

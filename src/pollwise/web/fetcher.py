@@ -22,7 +22,7 @@ from pollwise.web.addresses import RefusedAddressError, require_public_host
 from pollwise.web.answers import Answer, answer_over, answered, ask_at_once
 from pollwise.web.connections import Connector, Lent, Room, is_our_shortage, once_only
 from pollwise.web.content_coding import BodyError, BodyReader, too_large
-from pollwise.web.deadlines import Deadlines, time_limit
+from pollwise.web.deadlines import Deadlines, ahead_of_loop, time_limit
 from pollwise.web.headers import (
     hub_links,
     parse_http_date,
@@ -176,12 +176,12 @@ _Read = Callable[[str, str, int, CIMultiDictProxy[str]], FetchResult]
 class Begun:
     """An exchange that was begun over a connection that was kept.
 
-    It was begun at the time `begun_at` of the event loop, and ends at `ends_at` at the latest: it
-    is called when its time is over. `told` is called once, unless it is given up before. `read`
-    gives the result of an answer.
+    It was begun at the time `begun_at` of the event loop, which the boot clock was `ahead` of, and
+    ends at `ends_at` at the latest: it is called when its time is over. `told` is called once,
+    unless it is given up before. `read` gives the result of an answer.
     """
 
-    __slots__ = ("_deadlines", "_read", "_told", "begun_at", "ends_at", "lent", "url")
+    __slots__ = ("_deadlines", "_read", "_told", "ahead", "begun_at", "ends_at", "lent", "url")
 
     def __init__(self, url: str, deadlines: Deadlines, told: Told, read: _Read) -> None:
         self.url = url
@@ -191,6 +191,7 @@ class Begun:
         self._read = read
         self.ends_at = deadlines.add(self)
         self.begun_at = self.ends_at - deadlines.seconds
+        self.ahead = ahead_of_loop(self.begun_at)
 
     def __call__(self) -> None:
         """Tell that there is no result yet."""
@@ -336,7 +337,7 @@ class HttpFetcher:
             with await answer_over(begun.lent) as answer:
                 return await self._received(answer, begun.url, begun.url, limit, place)
 
-        return await self._made(begun.url, received, ends_at=begun.ends_at)
+        return await self._made(begun.url, received, begun)
 
     async def post(
         self, url: str, form: Mapping[str, str], *, may_be_private: bool = False
@@ -360,17 +361,18 @@ class HttpFetcher:
         self,
         url: str,
         make: Callable[[asyncio.Timeout, ExitStack], Awaitable[FetchResult]],
-        *,
-        ends_at: float | None = None,
+        begun: Begun | None = None,
     ) -> FetchResult:
-        """What an exchange gives, in its time, which begins now unless it is told when it ends."""
+        """What an exchange gives, in its time, which begins now unless it was `begun` before."""
         if self._sessions is None:
             raise RuntimeError("this HttpFetcher is not open; use it within `async with`")
-        if ends_at is None:
-            ends_at = asyncio.get_running_loop().time() + self._timeout
+        if begun is None:
+            limited = time_limit(asyncio.get_running_loop().time() + self._timeout)
+        else:
+            limited = time_limit(begun.ends_at, ahead=begun.ahead)
         try:
             with ExitStack() as place:
-                async with time_limit(ends_at) as limit:
+                async with limited as limit:
                     result = await make(limit, place)
                 return replace(result, release=place.pop_all().close) if result.body else result
         except aiohttp.ClientProxyConnectionError as raised:

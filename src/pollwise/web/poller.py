@@ -220,12 +220,12 @@ class WebPoller:
     ) -> PollReport:
         """The report of a poll; if its fetch was `begun`, under the rules of its origin."""
         self._origins(page)
-        begun_at = asyncio.get_running_loop().time()
+        begun_at, ahead = asyncio.get_running_loop().time(), None
         if begun is not None:
-            begun_at = begun.exchange.begun_at
+            begun_at, ahead = begun.exchange.begun_at, begun.exchange.ahead
         ends_at = begun_at + LONGEST_POLL
         try:
-            async with time_limit(ends_at):
+            async with time_limit(ends_at, ahead=ahead):
                 if rules is not None and begun is not None and self._at_once is not None:
                     result = await self._at_once.go_on(begun, memory, self._may_follow)
                 else:

@@ -96,3 +96,15 @@ def test_once_a_page_is_given_back_the_policy_is_asked_for_one_at_a_time():
     assert some.in_flight == 1
     assert limits[:2] == [1, 2]
     assert set(limits[2:]) == {1}
+
+
+def test_the_pages_that_one_call_holds_back_have_a_bound():
+    """Several are selected at once: their number need not be met exactly."""
+    policy = RoundRobin()
+    some = Scheduler(policy, Budget(rate=1.0, burst=1000.0), crawl_delay=0.0)
+    some.handle(Staffed(0.0, 0))
+    lately = [Page(n, scope=f"h{n}", seen_at=0.0, shortest_interval=1e6) for n in range(900)]
+    some.handle(Added(0.0, tuple(lately)))
+    some.handle(Staffed(1e4, math.inf))
+    assert 256 <= len(policy.leased) < 256 + 16
+    assert some.in_flight == 0

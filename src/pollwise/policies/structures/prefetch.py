@@ -44,5 +44,5 @@ _fetched: Any = intrinsic(_fetch_element)
 
 @kernel(forceinline=True, allocates=False)
 def prefetch(array: Any, index: int) -> None:
-    """Fetch the element of a structured array; there need be none of this number, 0 or more."""
+    """Fetch the element of a structured array; there need be none of this number."""
     _fetched(array, index)
