@@ -17,7 +17,7 @@ from pollwise.errors import PostponedError
 from pollwise.fetch_settings import HeaderLine
 from pollwise.testing.webserver import SELF_SIGNED, MisbehavingServer
 from pollwise.types import PageMemory
-from pollwise.web import connections
+from pollwise.web import connections, deadlines
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.own_headers import OwnHeaders
 
@@ -58,6 +58,16 @@ async def test_they_are_encrypted_where_the_first_was(clock, monkeypatch):
         assert (await fetcher.fetch(server.url("/a"), KNOWN)).status == 304
         plain = server.url("/a").replace("https:", "http:")
         assert (await fetcher.fetch(plain, NOTHING)).error is not None
+
+
+async def test_none_is_used_that_was_kept_while_the_machine_slept(clock, monkeypatch):
+    host = Host([OK + b"Content-Length: 1\r\n\r\na"], closes=False)
+    async with serving(host) as origin, HttpFetcher(clock=clock, allow_private=True) as fetcher:
+        for slept, connected in ((0.0, 1), (0.0, 1), (3600.0, 2), (0.0, 2)):
+            before = deadlines.seconds_since_boot
+            monkeypatch.setattr(deadlines, "seconds_since_boot", lambda a=before, b=slept: a() + b)
+            assert (await fetcher.fetch(origin + "/", NOTHING)).body == b"a"
+            assert host.connections == connected
 
 
 @dataclass

@@ -6,6 +6,7 @@ import gc
 import io
 import os
 import re
+import select
 import sys
 from collections.abc import Callable
 from itertools import pairwise
@@ -138,8 +139,13 @@ def run() -> None:
         sys.exit(_complain(str(error)))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
-    except (BrokenPipeError, SystemExit) as end:  # of the one, typer and rich make the other
-        if not any(isinstance(error, BrokenPipeError) for error in (end, end.__context__)):
+    except BrokenPipeError:
+        if not _is_unread():
+            raise
+        _drop_output()
+        sys.exit(_READER_HAS_GONE)
+    except SystemExit as end:
+        if not isinstance(end.__context__, BrokenPipeError):  # of which typer and rich make it
             raise
         _drop_output()
         sys.exit(_READER_HAS_GONE)
@@ -160,6 +166,14 @@ def run() -> None:
             raise
         sys.exit(130)
     sys.exit(exit_status if isinstance(exit_status, int) else 0)
+
+
+def _is_unread() -> bool:
+    """Whether the reader of the standard output or error has gone: other pipes can break, too."""
+    streams = select.poll()
+    for number in (1, _LAST_STREAM):
+        streams.register(number, 0)
+    return bool(streams.poll(0))
 
 
 def _fill_closed_streams() -> None:

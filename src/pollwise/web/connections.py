@@ -8,6 +8,7 @@ pollwise asks for the versions of aiohttp that have it.
 import asyncio
 import errno
 import functools
+import math
 import re
 import socket
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from pollwise.errors import PostponedError
 from pollwise.web.addresses import require_public
+from pollwise.web.deadlines import ahead_of_loop
 
 __all__ = [
     "Connector",
@@ -147,6 +149,9 @@ class Connector(aiohttp.TCPConnector):
         _require(http_writer, "_serialize_headers")
         self._room = room
         room.connectors.append(self)
+        self._ahead = ahead_of_loop(monotonic())
+        self._woke_at = -math.inf
+        """When the machine had slept last: of a connection kept before, nobody knows how long."""
         self._used_for: dict[ConnectionKey, float] = {}
         """For how many seconds those are used which their hosts close sooner than we."""
         answers: type[ResponseHandler] = _Answers
@@ -165,7 +170,10 @@ class Connector(aiohttp.TCPConnector):
         """One of these connections, if one was kept that can be used again."""
         while kept := self._conns.get(key):
             protocol, kept_at = kept[0]
-            idle = monotonic() - kept_at
+            now = monotonic()
+            if ahead_of_loop(now) > self._ahead + _SHORTEST_KEPT:
+                self._ahead, self._woke_at = ahead_of_loop(now), now
+            idle = now - kept_at
             if not protocol.is_connected() or idle > _KEPT_FOR:
                 return None  # aiohttp drops it
             kept.popleft()
@@ -173,7 +181,7 @@ class Connector(aiohttp.TCPConnector):
                 del self._conns[key]
             self._acquired.add(protocol)
             assert isinstance(protocol, _Answers), "it was made here"
-            if idle < self._used_for.get(key, _KEPT_FOR):
+            if kept_at >= self._woke_at and idle < self._used_for.get(key, _KEPT_FOR):
                 return Lent(self, key, protocol, idle)
             self._release(key, protocol, should_close=True)
         return None

@@ -15,6 +15,8 @@ __all__ = ["hub_links", "parse_http_date", "parse_retry_after", "readable", "val
 
 _REMEMBERED = 4096
 """Dates: answers of one second have the same, and pages tell theirs again and again."""
+_LONGEST_DATE = 64
+"""Characters."""
 _ABOUT_HUBS = frozenset({"hub", "self"})
 _BETWEEN_LINKS = re.compile(r",(?=\s*<)")
 _LINK = re.compile(r"\s*<([^>]*)>(.*)")
@@ -24,15 +26,17 @@ _PARAMETER = re.compile(
 """Of a link: its name, and its value in one of three ways to write it."""
 
 
-@lru_cache(_REMEMBERED)
 def parse_http_date(value: str | None) -> float | None:
     """The time of an HTTP date, in any of its three forms (RFC 9110 section 5.6.7); else None.
 
     >>> parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT")
     784111777.0
     """
-    if value is None:
-        return None
+    return None if value is None or len(value) > _LONGEST_DATE else _parse_date(value)
+
+
+@lru_cache(_REMEMBERED)
+def _parse_date(value: str) -> float | None:
     try:
         date = email.utils.parsedate_to_datetime(value)
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()

@@ -29,7 +29,12 @@ class ChangesAsked:
         Told("an age such as 12h or 1d, or a time such as 2026-05-01; else 1d", most=100),
     ] = None
     after: Annotated[
-        int | None, Told("only those with a larger number, however old", least=0, most=MOST_NUMBER)
+        int | None,
+        Told(
+            "only those with a larger number, such as the largest so far, however old",
+            least=0,
+            most=MOST_NUMBER,
+        ),
     ] = None
     tag: Annotated[str | None, Told("only of pages with this tag", most=1000)] = None
     unread: Annotated[bool, Told("only those that nobody marked as read, however old")] = False
