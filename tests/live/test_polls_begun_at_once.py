@@ -68,6 +68,20 @@ async def test_one_that_is_answered_304_needs_no_task(server, clock, following):
         assert (await polled.begun("/")).result == report.result
 
 
+@pytest.mark.parametrize("path", ["/", "/status/404", "/never"])
+async def test_its_end_is_told_once_as_soon_as_it_is_over(server, clock, following, path):
+    told = []
+    async with Polled(server, clock, following) as polled:
+        poll = polled.begun(path)
+        poll.tell_end(lambda ended: told.append((ended, ended.done())))
+        if path == "/never":
+            poll.cancel()
+            assert told == [(poll, True)]
+        await asyncio.wait([poll])
+        poll.cancel()
+        assert told == [(poll, True)]
+
+
 async def test_others_are_not_begun_at_once(server, clock, following):
     async with Polled(server, clock, following) as polled:
         page = polled.page("/")

@@ -1,7 +1,8 @@
 """The hosts of the pages that are watched now: what may be asked of them, kept up to date."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
 
 from pollwise.types import Page
 
@@ -29,11 +30,9 @@ class NamedScopes:
     def __init__(self, *, plain: Counter[str], secure: Counter[str]) -> None:
         self._plain = plain
         self._secure = secure
-        self.given: Container[str] = _Scopes(lambda s: s in self._plain or s in self._secure)
-        self.plain: Container[str] = _Scopes(lambda s: s in self._plain)
-        self.several_origins: Container[str] = _Scopes(
-            lambda s: s in self._plain and s in self._secure
-        )
+        self.given: Container[str] = _InEither(plain, secure)
+        self.plain: Container[str] = plain
+        self.several_origins: Container[str] = _InBoth(plain, secure)
 
     def add(self, pages: Iterable[Page]) -> None:
         """These pages are watched, too."""
@@ -52,11 +51,23 @@ class NamedScopes:
         return self._plain if page.url.startswith("http:") else self._secure
 
 
-class _Scopes:
-    """A collection by what says whether a scope is in it."""
+@dataclass(frozen=True, slots=True)
+class _InEither:
+    """What is in one of two collections."""
 
-    def __init__(self, has: Callable[[str], bool]) -> None:
-        self._has = has
+    one: Container[str]
+    other: Container[str]
 
     def __contains__(self, scope: object) -> bool:
-        return isinstance(scope, str) and self._has(scope)
+        return scope in self.one or scope in self.other
+
+
+@dataclass(frozen=True, slots=True)
+class _InBoth:
+    """What is in both of two collections."""
+
+    one: Container[str]
+    other: Container[str]
+
+    def __contains__(self, scope: object) -> bool:
+        return scope in self.one and scope in self.other

@@ -9,7 +9,7 @@ from pollwise.store.records import PollResult
 from pollwise.types import Outcome, Page, has_same_parts
 from pollwise.watched_pages import Watched
 from pollwise.web.noise.by_hand import MaskChange
-from pollwise.web.poller import Poller, PollReport
+from pollwise.web.poller import BegunPoll, Poller, PollReport
 
 __all__ = ["MANY", "UnderWay"]
 
@@ -25,11 +25,10 @@ class UnderWay:
     def __init__(self, poller: Poller, watched: Mapping[int, Watched]) -> None:
         self._poller = poller
         self._watched = watched
-        self.polls: list[asyncio.Future[PollReport]] = []
+        self.polls: dict[asyncio.Future[PollReport], Page] = {}
+        """The pages as they were when their polls began, by these; to be read."""
         self.error: BaseException | None = None
         """What the first poll raised that did not report."""
-        self._asked: dict[asyncio.Future[PollReport], Page] = {}
-        """The pages as they were when their polls began."""
         self._looking: set[asyncio.Future[PollReport]] = set()
         self._remasked: dict[int, list[MaskChange]] = {}
         """What was changed of the masks of pages while they were polled, by id."""
@@ -49,23 +48,24 @@ class UnderWay:
                 case Poll(page_id) if self.error is None:
                     own = self._watched[page_id]
                     poll = self._poller.poll(own.page, own.memory)
-                    if not isinstance(poll, asyncio.Future):
+                    if isinstance(poll, BegunPoll):
+                        poll.tell_end(self._note_end)
+                    else:
                         poll = asyncio.ensure_future(poll)
-                    poll.add_done_callback(self._note_end)
-                    self.polls.append(poll)
-                    self._asked[poll] = own.page
+                        poll.add_done_callback(self._note_end)
+                    self.polls[poll] = own.page
                 case WakeAt(time):
                     wake_at = time
         return wake_at
 
     def remask(self, change: MaskChange) -> None:
         """Note what somebody has changed of the masks of a page, which a poll does not know of."""
-        if any(page.id == change.page_id for page in self._asked.values()):
+        if any(page.id == change.page_id for page in self.polls.values()):
             self._remasked.setdefault(change.page_id, []).append(change)
 
     def looks(self, page_id: int) -> None:
         """Note that the poll of a page has its answer, and goes on to look for noise."""
-        self._looking |= {poll for poll, page in self._asked.items() if page.id == page_id}
+        self._looking |= {poll for poll, page in self.polls.items() if page.id == page_id}
 
     @property
     def awaited(self) -> int:
@@ -77,12 +77,12 @@ class UnderWay:
         self._ended, self._news, self._many = 0, loop.create_future(), loop.create_future()
 
     def _note_end(self, poll: asyncio.Future[PollReport]) -> None:
-        if poll not in self._asked:  # it was taken out already
+        if poll not in self.polls:  # it was taken out already
             return
         self._ended += 1
-        if not self._news.done():
+        if self._ended == 1:
             self._news.set_result(None)
-        if self._ended * MANY >= self.awaited and not self._many.done():
+        if not self._many.done() and self._ended * MANY >= self.awaited:
             self._many.set_result(None)
 
     def news(self) -> asyncio.Future[None]:
@@ -97,15 +97,15 @@ class UnderWay:
         """Take out the polls that have ended; the reports of those that raised no error."""
         self._look_anew()
         done = [poll for poll in self.polls if poll.done()]
-        self.polls = [poll for poll in self.polls if not poll.done()]
-        return tuple(report for poll in done if (report := self._report(poll)) is not None)
+        reports = [self._report(poll) for poll in done]
+        return tuple([report for report in reports if report is not None])
 
     async def cut_short(self) -> tuple[PollReport, ...]:
         """End all polls now; the reports of those that had their answer already."""
         for poll in self.polls:
             poll.cancel()
         await asyncio.gather(*self.polls, return_exceptions=True)
-        self.polls = [poll for poll in self.polls if not poll.cancelled()]
+        self.polls = {poll: page for poll, page in self.polls.items() if not poll.cancelled()}
         return self.ended()
 
     def _report(self, poll: asyncio.Future[PollReport]) -> PollReport | None:
@@ -113,7 +113,7 @@ class UnderWay:
 
         None if it raised an error, which is kept if it is the first.
         """
-        asked = self._asked.pop(poll)
+        asked = self.polls.pop(poll)
         self._looking.discard(poll)
         try:
             report = poll.result()

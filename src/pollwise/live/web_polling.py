@@ -66,6 +66,11 @@ async def web_poller(
     knows of a scope, which outlives a run: the time of `clock` until which it wants to be left
     alone. `traffic`: see `PoliteFetcher`. The others: see `WebPoller`.
     """
+
+    def blocked_for(scope: str) -> float:
+        until = blocked_until(scope)
+        return until - clock() if until > 0 else 0.0  # mostly no look at the clock is needed
+
     async with (
         # Two, as large pages are common and large files of rules mean ill.
         Beside() as pages_beside,
@@ -91,7 +96,7 @@ async def web_poller(
             clock=counting,
             sleep=asyncio.sleep,
             host_delay=lambda scope: min(robots_txt.crawl_delay(scope), longest_pace),
-            blocked_for=lambda scope: blocked_until(scope) - clock(),
+            blocked_for=blocked_for,
             groups=groups,
             addresses=Addresses(counting) if by_address else None,
             traffic=traffic,

@@ -75,13 +75,18 @@ class BackOffs:
         self._postponed[page_id] = rest
         return self._spread(page_id, rest)
 
-    def is_outdated(self, observation: Observation) -> bool:
-        """Whether an observation is of a poll before the one that failed."""
-        back_off = self._by_page.get(observation.page_id)
-        return back_off is not None and observation.polled_at < back_off.started_at
+    def answered(self, observation: Observation) -> bool:
+        """A page was answered; False if that was before the poll that failed, and ends no rest."""
+        page_id = observation.page_id
+        back_off = self._by_page.get(page_id)
+        if back_off is not None and observation.polled_at < back_off.started_at:
+            return False
+        if back_off is not None or self._postponed:
+            self.end(page_id)
+        return True
 
     def end(self, page_id: int) -> None:
-        """A page was answered, or is watched no longer."""
+        """Forget a page: it was answered, or is watched no longer."""
         self._by_page.pop(page_id, None)
         self._postponed.pop(page_id, None)
 

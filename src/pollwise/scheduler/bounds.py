@@ -6,7 +6,7 @@ back until it may be polled; one that is overdue is polled ahead of the policy's
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -190,6 +190,7 @@ class BoundedPages:
         # A clock that was ahead must not hold a page back.
         polled_at = self._pages.columns["polled_at"]
         np.minimum(polled_at, now, out=polled_at)
+        self._pages.let_go()
         self._begin(self._pages.rows(), now)
 
     def _begin(self, rows: NDArray[np.int64], now: float) -> None:
@@ -381,9 +382,10 @@ class BoundedPages:
         """When to ask for overdue pages again, if there was none now."""
         return min(self._looks.first, self._demanded.first_free, self._by_default.first_free)
 
-    def awaits(self, scope: str) -> bool:
-        """Whether an overdue page waits for this scope to be free."""
-        return self._demanded.awaits(scope) or self._by_default.awaits(scope)
+    @property
+    def awaited(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """By scopes for which overdue pages wait to be free, when to look at them again."""
+        return self._demanded.awaited, self._by_default.awaited
 
     def host_freed(self, scope: str, free_at: float) -> None:
         """A scope may be polled again from this time on, as it was polled or asks for less."""
@@ -401,9 +403,11 @@ class BoundedPages:
         bounds = self._bounds
         longest = bounds.longest if own.longest is None else own.longest
         shortest = bounds.shortest if own.shortest is None else own.shortest
-        if own.longest is None:
-            longest = max(longest, shortest)
-        shortest = min(shortest, longest)
+        if shortest > longest:
+            if own.longest is None:
+                longest = shortest
+            else:
+                shortest = longest
         if bounds.automatic:
             round_time = self._costs / (rate or self.rate)
             if longest == math.inf:
@@ -415,7 +419,7 @@ class BoundedPages:
     def _shortest(self, own: OwnBounds) -> float:
         """The least seconds between two polls of a page: mostly there is no such bound."""
         told = self._bounds.shortest if own.shortest is None else own.shortest
-        return self._intervals(own)[0] if told > 0 or self._always_changes(own) else 0.0
+        return self._intervals(own)[0] if told > 0 or own.changes >= ALWAYS else 0.0
 
     def _always_changes(self, own: OwnBounds) -> bool:
         return self._bounds.automatic and own.changes >= ALWAYS
@@ -424,11 +428,14 @@ class BoundedPages:
         most_wait = self._most_wait(own)
         if own.paused or most_wait == math.inf or own.polled_at >= self._once_from:
             return math.inf
-        return max(own.polled_at + most_wait, own.not_before)
+        deadline = own.polled_at + most_wait
+        return deadline if deadline > own.not_before else own.not_before
 
     def _most_wait(self, own: OwnBounds) -> float:
         """The seconds after its latest poll from which on a page is overdue."""
         shortest, longest = self._intervals(own)
+        if own.changes < ALWAYS:  # as a rule
+            return longest
         return shortest if self._always_changes(own) and _is_looked_at(own) else longest
 
     def _look(self, page_id: int, own: OwnBounds) -> None:

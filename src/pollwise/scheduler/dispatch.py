@@ -77,6 +77,8 @@ class Dispatch:
         self.pages: dict[int, Terms] = {}
         """Those that are watched, by id; to be read."""
         self._named = OverduePages()
+        self._awaited = (*bounds.awaited, self._named.awaited, first_copies.awaited)
+        """The scopes for which pages ahead of the policy's choice wait to be free."""
         # Pages polled now that the policy has not leased, as they were overdue.
         self._unselected: set[int] = set()
         # When pages were signalled, since their latest answer.
@@ -198,8 +200,10 @@ class Dispatch:
 
     def host_freed(self, scope: str, now: float) -> None:
         """A host may be free sooner than the pages expect that are ahead of the policy's choice."""
-        is_awaited = self._bounds.awaits(scope) or self._named.awaits(scope)
-        if not is_awaited and not self._first_copies.awaits(scope):
+        for awaited in self._awaited:
+            if scope in awaited:
+                break
+        else:
             return  # as a rule
         free_at = self._hosts.free_at(scope, now)
         self._bounds.host_freed(scope, free_at)
@@ -236,9 +240,8 @@ class Dispatch:
                 self._hosts.leave(self.pages[page_id].scope, page_id)
                 self._fail(observation, observation.polled_at, now)
             return False
-        if self._back_offs.is_outdated(observation):
+        if not self._back_offs.answered(observation):
             return False
-        self._back_offs.end(page_id)
         # That a page has changed as somebody said does not mean that it changes all the time.
         is_told = self._signalled.get(page_id, math.inf) <= observation.polled_at
         self._bounds.answered(page_id, observation.outcome, now, counts=not is_told)

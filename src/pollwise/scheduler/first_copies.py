@@ -52,7 +52,8 @@ class FirstCopies:
         # it again because its host is busy. What is outdated is dropped late.
         self._free: list[tuple[Place, str]] = []
         self._busy: list[tuple[float, str]] = []
-        self._look_at: dict[str, float] = {}
+        self.awaited: dict[str, float] = {}
+        """When to look at busy scopes again, by these; to be read."""
         self._held: list[tuple[float, int]] = []
 
     def __contains__(self, page_id: int) -> bool:
@@ -103,7 +104,7 @@ class FirstCopies:
         for number, begin, end in zip(numbers.tolist(), begins.tolist(), ends, strict=True):
             scope = scopes.distinct[number]
             self._by_scope.setdefault(scope, WaitingLine()).put(places, begin, end)
-            if scope not in self._look_at:
+            if scope not in self.awaited:
                 self._offer(scope)
 
     def update(self, page: Page, now: float) -> None:
@@ -142,13 +143,13 @@ class FirstCopies:
                 self._line_up(self._pages[page_id])
         while self._busy and self._busy[0][0] <= now:
             time, scope = heapq.heappop(self._busy)
-            if self._look_at.get(scope) == time:
-                del self._look_at[scope]
+            if self.awaited.get(scope) == time:
+                del self.awaited[scope]
                 self._offer(scope)
         while self._free:
             place, scope = heapq.heappop(self._free)
             line = self._by_scope.get(scope)
-            if scope in self._look_at or line is None:
+            if scope in self.awaited or line is None:
                 continue
             _, turn, page_id = place
             if line.first == place and self._turns[page_id] == turn:
@@ -165,13 +166,9 @@ class FirstCopies:
             self._offer(scope)
         return None
 
-    def awaits(self, scope: str) -> bool:
-        """Whether a page waits here for this scope to be free."""
-        return scope in self._look_at
-
     def look_again(self, scope: str, free_at: float) -> None:
         """A scope that was busy is free from this time on."""
-        if scope in self._look_at:
+        if scope in self.awaited:
             self._expect(scope, free_at)
 
     @property
@@ -197,11 +194,11 @@ class FirstCopies:
         self._turns[page.id] = turn
         line = self._by_scope.setdefault(page.scope, WaitingLine())
         line.push(place)
-        if page.scope not in self._look_at and line.first == place:
+        if page.scope not in self.awaited and line.first == place:
             self._offer(page.scope)
 
     def _expect(self, scope: str, free_at: float) -> None:
-        self._look_at[scope] = free_at
+        self.awaited[scope] = free_at
         heapq.heappush(self._busy, (free_at, scope))
 
     def _offer(self, scope: str) -> None:

@@ -111,7 +111,7 @@ class Hosts:
         """A poll of this scope has begun."""
         if scope in self._limits:
             self._limits[scope].spend(1.0, now)
-        self._note(scope, politeness.poll_begun(self._host(scope), now), now)
+        self._note(scope, politeness.poll_begun(self._hosts.get(scope, _NEW), now), now)
 
     def fetched_more(self, scope: str, polls: float, now: float) -> None:
         """A poll of this scope took as much as so many polls more, which its limit counts."""
@@ -120,7 +120,8 @@ class Hosts:
 
     def poll_ended(self, scope: str, now: float, *, again: bool = False) -> None:
         """The poll of this scope was answered; it may have fetched its page `again`."""
-        self._note(scope, politeness.poll_ended(self._host(scope), now, again=again), now)
+        host = politeness.poll_ended(self._hosts.get(scope, _NEW), now, again=again)
+        self._note(scope, host, now)
 
     def look_begun(self, scope: str, seconds: float, now: float) -> bool:
         """The poll of this scope was answered, and fetches its page again after so many seconds.

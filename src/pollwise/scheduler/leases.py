@@ -2,7 +2,6 @@
 
 import math
 from collections import OrderedDict
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pollwise.scheduler.cell_rate import CellRate
@@ -20,8 +19,7 @@ class Terms(NamedTuple):
     tags: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(NamedTuple):
     """A poll under way, of a page as it was when the poll began, with the rates it counts in."""
 
     page: Terms
@@ -71,7 +69,7 @@ class Leases:
             return False
         if not self._hosts.look_begun(lease.page.scope, seconds, now):
             return False
-        self.by_page[page_id] = replace(lease, looks=True)
+        self.by_page[page_id] = lease._replace(looks=True)
         return True
 
     def end(self, page_id: int, cost: float, now: float) -> None:

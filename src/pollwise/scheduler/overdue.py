@@ -25,7 +25,8 @@ class OverduePages:
         # at which to look at them again. Outdated entries are dropped late.
         self._ready: list[tuple[float, str]] = []
         self._busy: list[tuple[float, str]] = []
-        self._look_at: dict[str, float] = {}
+        self.awaited: dict[str, float] = {}
+        """When to look at busy scopes again, by these; to be read."""
 
     def __bool__(self) -> bool:
         return bool(self._lines)
@@ -34,20 +35,20 @@ class OverduePages:
         """A page whose deadline has passed; it is taken once."""
         line = self._lines.setdefault(scope, [])
         heapq.heappush(line, (deadline, page_id))
-        if line[0] == (deadline, page_id) and scope not in self._look_at:
+        if line[0] == (deadline, page_id) and scope not in self.awaited:
             heapq.heappush(self._ready, (deadline, scope))
 
     def take(self, now: float, free_at: Callable[[str], float]) -> int | None:
         """The page of the earliest deadline whose scope is free now; None: there is none."""
         while self._busy and self._busy[0][0] <= now:
             time, scope = heapq.heappop(self._busy)
-            if self._look_at.get(scope) == time:
-                del self._look_at[scope]
+            if self.awaited.get(scope) == time:
+                del self.awaited[scope]
                 heapq.heappush(self._ready, (self._lines[scope][0][0], scope))
         while self._ready:
             deadline, scope = heapq.heappop(self._ready)
             line = self._lines.get(scope)
-            if line is None or scope in self._look_at or line[0][0] != deadline:
+            if line is None or scope in self.awaited or line[0][0] != deadline:
                 continue
             free = free_at(scope)
             if free > now:
@@ -61,13 +62,9 @@ class OverduePages:
             return page_id
         return None
 
-    def awaits(self, scope: str) -> bool:
-        """Whether a page waits here for this scope to be free."""
-        return scope in self._look_at
-
     def look_again(self, scope: str, free_at: float) -> None:
         """A scope that was busy is free from this time on."""
-        if scope in self._look_at:
+        if scope in self.awaited:
             self._expect(scope, free_at)
 
     @property
@@ -76,5 +73,5 @@ class OverduePages:
         return self._busy[0][0] if self._busy else float("inf")
 
     def _expect(self, scope: str, free_at: float) -> None:
-        self._look_at[scope] = free_at
+        self.awaited[scope] = free_at
         heapq.heappush(self._busy, (free_at, scope))

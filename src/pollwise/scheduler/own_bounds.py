@@ -31,6 +31,7 @@ _ROW = np.dtype(
     ]
 )
 _FIELDS = _ROW.names or ()
+_MOST_LATELY = 1024
 
 
 class OwnBounds:
@@ -113,6 +114,8 @@ class OwnBoundsTable:
         self._row_of = np.zeros(0, np.int32)
         """By page id; -1: nothing is kept of the page."""
         self._free: list[int] = []
+        self._lately: dict[int, OwnBounds] = {}
+        """Those asked for lately, by page id: a page that is selected is soon answered."""
 
     def __iter__(self) -> Iterator[OwnBounds]:
         return (OwnBounds(self, row) for row in self.rows().tolist())
@@ -127,15 +130,27 @@ class OwnBoundsTable:
 
     def get(self, page_id: int) -> OwnBounds | None:
         """What is kept of a page; None: nothing."""
+        if (own := self._lately.get(page_id)) is not None:
+            return own
         if not 0 <= page_id < len(self._row_of):
             return None
         row: int = self._row_of.item(page_id)
-        return None if row < 0 else OwnBounds(self, row)
+        if row < 0:
+            return None
+        if len(self._lately) == _MOST_LATELY:
+            self._lately.clear()
+        own = self._lately[page_id] = OwnBounds(self, row)
+        return own
+
+    def let_go(self) -> None:
+        """Look into the columns again, as they were written or rows come or go."""
+        self._lately.clear()
 
     def extend(self, pages: PageColumns, polled_at: NDArray[np.float64]) -> NDArray[np.int64]:
         """Keep pages that are new, last polled at these times (-inf: never); their rows."""
         if len(pages) == 0:
             return np.zeros(0, np.int64)
+        self.let_go()
         reused = [self._free.pop() for _ in range(min(len(self._free), len(pages)))]
         more = len(pages) - len(reused)
         rows = np.concatenate([np.array(reused, np.int64), np.arange(more) + self._count])
@@ -164,6 +179,7 @@ class OwnBoundsTable:
 
     def remove(self, own: OwnBounds) -> None:
         """Forget a page."""
+        self.let_go()
         self._row_of[own.page_id] = -1
         self._free.append(own.row)
 

@@ -86,13 +86,14 @@ def free_at(host: Host, now: float, crawl_delay: float) -> float:
     >>> free_at(poll_ended(host, 130.0), 130.0, crawl_delay=2.0)
     132.0
     """
-    delay = _delay(host, crawl_delay)
-    if host.polling_since is None:
-        free = host.ended_at + delay
+    pace, blocked_until, ended_at, duration, _, polling_since, _, _, _ = host
+    delay = pace if pace > crawl_delay else crawl_delay
+    if polling_since is None:
+        free = ended_at + delay
     else:
-        end = max(host.polling_since + host.duration, now + (now - host.polling_since))
+        end = max(polling_since + duration, now + (now - polling_since))
         free = max(end + delay, now + _SHORTEST_WAIT)
-    return max(free, host.blocked_until)
+    return blocked_until if blocked_until > free else free
 
 
 def turn_of(host: Host, crawl_delay: float) -> Turn:

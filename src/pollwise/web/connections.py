@@ -56,9 +56,8 @@ _MANY_HOSTS = 10_000
 _OUR_SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _OUR_SHORTAGE_LOOKING_UP = frozenset({socket.EAI_SYSTEM, socket.EAI_MEMORY})
 _NO_PORT = "no local port is free"
-_LINE = rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\x21-\x7e]+(?:[\t ]+[\x21-\x7e]+)*)\r\n"
+_LINE = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t ]*[\x21-\x7e]+(?:[\t ]+[\x21-\x7e]+)*\r\n"
 _PLAIN = re.compile(rb"HTTP/1\.1 304(?: ([\x20-\x7e]*))?\r\n((?:%b)*)\r\n" % _LINE)
-_LINES = re.compile(_LINE)
 _LONGEST_PLAIN = 4096
 _MOST_PLAIN = 64
 _ON_THE_WIRE = frozenset(
@@ -215,6 +214,8 @@ class Connector(aiohttp.TCPConnector):
 
 class Lent:
     """A connection that was kept, `idle` for so many seconds, for one request and its answer."""
+
+    __slots__ = ("_connector", "_idle", "_key", "_protocol")
 
     def __init__(
         self, connector: Connector, key: ConnectionKey, protocol: "_Answers", idle: float
@@ -400,14 +401,16 @@ def _plain(data: bytes) -> RawResponseMessage | None:
     """An answer that is a 304 as plain as most are; None: it is for a parser to say what it is."""
     if len(data) > _LONGEST_PLAIN or (parts := _PLAIN.fullmatch(data)) is None:
         return None
-    reason, lines = parts[1] or b"", tuple(_LINES.findall(parts[2]))
+    # Such lines have one colon at least, and space only before a value or within it.
+    told = [line.partition(b":") for line in parts[2].split(b"\r\n")[:-1]]
+    lines = tuple([(name, value.lstrip(b"\t ")) for name, _, value in told])
     headers = CIMultiDict([(name.decode(), value.decode()) for name, value in lines])
     if len(lines) > _MOST_PLAIN or not _ON_THE_WIRE.isdisjoint(map(str.lower, headers)):
         return None
     return RawResponseMessage(
         HttpVersion11,
         304,
-        reason.decode(),
+        (parts[1] or b"").decode(),
         CIMultiDictProxy(headers),
         lines,
         should_close=False,

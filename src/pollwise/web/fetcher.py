@@ -526,8 +526,12 @@ class HttpFetcher:
 
 def _conditions(memory: PageMemory) -> dict[str, str]:
     """The headers by which only what differs from the copy is sent."""
-    known = {"If-None-Match": memory.etag, "If-Modified-Since": memory.last_modified}
-    return {name: value for name, value in known.items() if value is not None}
+    conditions = {}
+    if memory.etag is not None:
+        conditions["If-None-Match"] = memory.etag
+    if memory.last_modified is not None:
+        conditions["If-Modified-Since"] = memory.last_modified
+    return conditions
 
 
 def _head(answer: Answer) -> bytes:

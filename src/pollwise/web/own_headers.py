@@ -53,11 +53,8 @@ class OwnHeaders:
         # Longer paths first (RFC 6265 section 5.4).
         self._cookies = sorted(cookies, key=lambda cookie: -len(cookie.path))
         self._logins = {} if logins is None else logins
-
-    @property
-    def are_any(self) -> bool:
+        self.are_any = bool(self._lines or self._cookies or self._logins)
         """Whether there are any."""
-        return bool(self._lines or self._cookies or self._logins)
 
     @property
     def hosts(self) -> frozenset[str]:

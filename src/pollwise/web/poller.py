@@ -61,7 +61,7 @@ from pollwise.web.seeing import (
 from pollwise.web.stops import OVERLOADED, of_robots, of_status
 from pollwise.web.urls import divided, joined, origin_of, scope_of
 
-__all__ = ["LONGEST_POLL", "Notice", "PollReport", "Poller", "Recall", "WebPoller"]
+__all__ = ["LONGEST_POLL", "BegunPoll", "Notice", "PollReport", "Poller", "Recall", "WebPoller"]
 
 T = TypeVar("T")
 
@@ -195,7 +195,7 @@ class WebPoller:
             return failed
         return self._polled(page, memory) if begun is None else begun
 
-    def _begun(self, page: Page, memory: PageMemory) -> "_BegunPoll | None":
+    def _begun(self, page: Page, memory: PageMemory) -> "BegunPoll | None":
         """The poll, begun without a task of its own; None: it needs one.
 
         As a rule a page is polled again and again, and answered "304 Not Modified". Then nothing is
@@ -207,7 +207,7 @@ class WebPoller:
         rules = self.robots_txt.known(parts.origin)
         if rules is None or not rules.allows(page.url):
             return None
-        poll = _BegunPoll(self, page, parts.origin, memory, rules, self._at_once)
+        poll = BegunPoll(self, page, parts.origin, memory, rules, self._at_once)
         poll.fetch = self._at_once.begin(page.url, parts, memory, poll.hear)
         return None if poll.fetch is None else poll
 
@@ -493,13 +493,23 @@ class WebPoller:
         return _failed(page, memory, now, of_status(result.status))
 
 
-class _BegunPoll(asyncio.Future[PollReport]):
+class BegunPoll(asyncio.Future[PollReport]):
     """A poll whose fetch was begun at once: it ends with that, or goes on as a task.
 
     Cancelling it ends both.
     """
 
-    __slots__ = ("_fetcher", "_memory", "_origin", "_page", "_poller", "_rules", "_task", "fetch")
+    __slots__ = (
+        "_end_told",
+        "_fetcher",
+        "_memory",
+        "_origin",
+        "_page",
+        "_poller",
+        "_rules",
+        "_task",
+        "fetch",
+    )
 
     def __init__(
         self,
@@ -515,6 +525,17 @@ class _BegunPoll(asyncio.Future[PollReport]):
         self._page, self._origin, self._memory, self._rules = page, origin, memory, rules
         self.fetch: BegunFetch | None = None
         self._task: asyncio.Task[PollReport] | None = None
+        self._end_told: Callable[[asyncio.Future[PollReport]], None] | None = None
+
+    def tell_end(self, told: Callable[[asyncio.Future[PollReport]], None]) -> None:
+        """Have this called as soon as the poll is over: a callback would wait for its turn in the
+        event loop, which takes longer than all that is done with a plain answer.
+        """
+        self._end_told = told
+
+    def _tell_end(self) -> None:
+        if self._end_told is not None:
+            self._end_told(self)
 
     def hear(self, result: FetchResult | None) -> None:
         """Make the report of a result; None: a task makes it."""
@@ -530,13 +551,17 @@ class _BegunPoll(asyncio.Future[PollReport]):
             self.set_result(report)
         except Exception as error:  # for who waits, as of any other poll
             self.set_exception(error)
+        self._tell_end()
 
     def cancel(self, msg: Any = None) -> bool:
         """See `asyncio.Future`: what has its report already may still tell it."""
         if self._task is not None:
             return self._task.cancel(msg)
         self._end_fetch()
-        return super().cancel(msg)
+        if not super().cancel(msg):
+            return False
+        self._tell_end()
+        return True
 
     def _take_over(self, task: asyncio.Task[PollReport]) -> None:
         if task.cancelled():
@@ -546,6 +571,7 @@ class _BegunPoll(asyncio.Future[PollReport]):
             self.set_exception(error)
         else:
             self.set_result(task.result())
+        self._tell_end()
 
     def _end_fetch(self) -> None:
         if self.fetch is not None and not self.done():

@@ -58,7 +58,10 @@ def test_what_is_written_stays() -> None:
     assert other is not None
     own.polled_at = 7.0
     own.want(Page(3, cost=2.0, longest_interval=9.0, paused=True))
+    assert table.get(3) is own
+    table.let_go()
     again = table.get(3)
     assert again is not None
+    assert again is not own
     assert (again.polled_at, again.cost, again.longest, again.shortest) == (7.0, 2.0, 9.0, None)
     assert (again.round_cost, other.round_cost, other.polled_at) == (0.0, 1.0, 0.0)
