@@ -1,6 +1,8 @@
 """Polls for which nothing is waited for but the answer: what comes of them is as of all others."""
 
 import asyncio
+import gc
+import weakref
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
@@ -127,6 +129,39 @@ async def test_the_same_comes_of_all_answers(sleeping_clock, path):
             again = await polled.poller.poll(polled.page("/"), KNOWN)
             assert again.result.observation.outcome is not Outcome.POSTPONED, "the host has a turn"
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("path", ["/", "/clock", "/closed"])
+async def test_nothing_is_left_for_the_search_for_garbage(server, clock, following, path):
+    """What a poll brought may be large."""
+    async with Polled(server, clock, following) as polled:
+        gc.collect()
+        gc.disable()
+        try:
+            poll = polled.begun(path)
+            report = await poll
+            report.release()
+            left = weakref.ref(poll)
+            del poll, report
+            await asyncio.sleep(0)
+            assert left() is None
+        finally:
+            gc.enable()
+
+
+async def test_nothing_is_left_of_one_that_is_cancelled(server, clock, following):
+    async with Polled(server, clock, following) as polled:
+        gc.collect()
+        gc.disable()
+        try:
+            poll = polled.begun("/slow-headers?seconds=5")
+            poll.cancel()
+            left = weakref.ref(poll)
+            del poll
+            await asyncio.sleep(0)
+            assert left() is None
+        finally:
+            gc.enable()
 
 
 def _with_a_page(server):
@@ -286,11 +321,12 @@ async def test_an_answer_that_comes_as_its_time_ends_counts(server, clock, follo
     """In one turn of the loop: the time is over, and then the answer is read."""
     async with Polled(server, clock, following) as polled:
         poll = polled.begun("/")
-        protocol, received = poll.fetch.exchange.lent._protocol, asyncio.Event()
+        exchange, received = poll.fetch.exchange, asyncio.Event()
+        protocol = exchange.lent._protocol
         heard = protocol.data_received
 
         def receive(data):
-            poll.fetch.exchange()
+            exchange()
             heard(data)
             received.set()
 

@@ -178,7 +178,7 @@ class WebPoller:
 
     @cached_property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop in which it polls; to ask for that is a system call each time."""
+        """The event loop in which it polls, all its life; to ask for that is a system call."""
         return asyncio.get_running_loop()
 
     def fetcher_for(self, *, render: bool) -> Fetcher:
@@ -571,11 +571,13 @@ class BegunPoll(asyncio.Future[PollReport]):
             self.set_exception(error)
         else:
             self.set_result(task.result())
+        self.fetch = None  # as in `hear`: the report may hold much
         self._tell_end()
 
     def _end_fetch(self) -> None:
         if self.fetch is not None and not self.done():
             self._fetcher.give_up(self.fetch)
+            self.fetch = None
 
 
 def _hub_links(result: FetchResult, seen: Seen) -> HubLinks | None:
