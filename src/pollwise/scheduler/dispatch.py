@@ -309,7 +309,7 @@ class Dispatch:
         steps = min(max((now - self._asked_at) / _STEP, 1.0), _MOST_STEPS)
         self._asked_at = now
         polls, first_copy_at = self._start_first_copies(now)
-        passed_over = held = 0
+        may_pass, may_hold = math.ceil(_MOST_PASSED_OVER * steps), _MOST_HELD
         while now >= self._budget.next_at:
             if len(self._under_way) >= self.staff:
                 return polls, math.inf
@@ -317,9 +317,10 @@ class Dispatch:
             if page_id is None:
                 page_id = self._hosts.next_page(now)
             if page_id is None:
-                if passed_over >= _MOST_PASSED_OVER * steps or held >= _MOST_HELD:
+                left = min(may_pass, may_hold)
+                if not left:
                     return polls, min(now + _STEP, first_copy_at)
-                selection = self.policy.select(now, self._most_selected(now))
+                selection = self.policy.select(now, min(self._most_selected(now), left))
                 if len(selection.page_ids) == 0:
                     page_id = self._unchosen(now, spare=True)
                     if page_id is None:
@@ -335,9 +336,9 @@ class Dispatch:
                 else:
                     for page_id in selection.page_ids.tolist():
                         if self._hold(page_id, now):
-                            held += 1
+                            may_hold -= 1
                         elif not self._may_start(page_id, now):
-                            passed_over += 1
+                            may_pass -= 1
                         else:
                             self._start(page_id, now, (self._budget,))
                             polls.append(Poll(page_id))
