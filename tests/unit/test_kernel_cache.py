@@ -195,6 +195,12 @@ def test_nothing_is_noted_where_nothing_can_be_kept(little: Little, tmp_path: Pa
     assert ended.stdout.strip() == "False"
 
 
+def with_kernels_in(folder: Path) -> dict[str, str]:
+    """The environment of a process that keeps its kernels there."""
+    package = Path(pollwise.kernel_folder.__file__).parents[1]
+    return os.environ | {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(package)}
+
+
 def test_a_folder_that_was_removed_meanwhile_is_made_again(tmp_path: Path) -> None:
     program = (
         "import shutil\n"
@@ -203,10 +209,10 @@ def test_a_folder_that_was_removed_meanwhile_is_made_again(tmp_path: Path) -> No
         "with alone():\n"
         "    print('alone')\n"
     )
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    environment["PYTHONPATH"] = str(Path(pollwise.kernel_folder.__file__).parents[1])
     command = [sys.executable, "-c", program]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        command, env=with_kernels_in(tmp_path), capture_output=True, text=True, check=True
+    )
     assert ended.stdout == "alone\n"
 
 
@@ -218,13 +224,11 @@ def test_one_process_compiles_at_a_time(tmp_path: Path) -> None:
         "    print('begun', flush=True)\n"
         "    sys.stdin.read()\n"
     )
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    environment["PYTHONPATH"] = str(Path(pollwise.kernel_folder.__file__).parents[1])
     process = subprocess.Popen(
         [sys.executable, "-c", program],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=environment,
+        env=with_kernels_in(tmp_path),
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"begun\n"

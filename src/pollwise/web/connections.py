@@ -149,8 +149,9 @@ class Connector(aiohttp.TCPConnector):
         self._room = room
         room.connectors.append(self)
         self._ahead = ahead_of_loop(monotonic())
+        """It grows while the machine sleeps."""
         self._woke_at = -math.inf
-        """When the machine had slept last: of a connection kept before, nobody knows how long."""
+        """When it was seen to have slept last; what was kept before may be closed since long."""
         self._used_for: dict[ConnectionKey, float] = {}
         """For how many seconds those are used which their hosts close sooner than we."""
         answers: type[ResponseHandler] = _Answers
@@ -170,8 +171,9 @@ class Connector(aiohttp.TCPConnector):
         while kept := self._conns.get(key):
             protocol, kept_at = kept[0]
             now = monotonic()
-            if ahead_of_loop(now) > self._ahead + _SHORTEST_KEPT:
-                self._ahead, self._woke_at = ahead_of_loop(now), now
+            ahead = ahead_of_loop(now)
+            if ahead > self._ahead + _SHORTEST_KEPT:
+                self._ahead, self._woke_at = ahead, now
             idle = now - kept_at
             if not protocol.is_connected() or idle > _KEPT_FOR:
                 return None  # aiohttp drops it
