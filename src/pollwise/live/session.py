@@ -367,10 +367,10 @@ def run_until_stopped(
             stop.set()
 
         def hurry() -> None:
-            say("the end waits for the database: another Ctrl-C does not")
             for one in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(one)
                 signal.signal(one, signal.SIG_DFL)
+            say("the end waits for the database: another Ctrl-C does not")
 
         # What is there at the start stays, so it need not be searched for garbage.
         gc.freeze()
