@@ -42,6 +42,7 @@ _USUAL: Mapping[str, object] = {
     "trigger_text": [],
     "text_should_not_be_present": [],
     "extract_text": [],
+    "extract_lines_containing": [],
     "conditions": [],
     "filter_text_added": True,
     "filter_text_removed": True,
@@ -53,6 +54,11 @@ _USUAL: Mapping[str, object] = {
     "notification_urls": [],
 }
 """What has no counterpart here, and its value in a watch of which nothing is lost by that."""
+_RULES = (
+    *("include_filters", "subtractive_selectors", "ignore_text", "extract_text"),
+    *("extract_lines_containing", "trigger_text", "text_should_not_be_present"),
+)
+"""Those of a watch, of its tags and of the settings for all count together."""
 _LARGEST = 32 * 1024 * 1024
 """Bytes of one file of a backup that are read."""
 _MOST_VERSIONS = 5_000
@@ -66,15 +72,15 @@ _REGEX = re.compile(r"/(.*)/([aiLmsux]*)")
 
 
 class _Index(NamedTuple):
-    """The watches by their folders, each as it is told or by the name of its own file, and the
-    titles of tags by id; for watches that do not say so, the seconds between checks, and by what
-    pages are fetched.
+    """The watches by their folders, each as it is told or by the name of its own file; the tags by
+    id; what is set for all watches, as in a watch; and the seconds between checks of those that do
+    not say so.
     """
 
     watches: Mapping[str, Mapping[str, Any] | str]
-    tags: Mapping[str, str]
+    tags: Mapping[str, Mapping[str, Any]]
+    for_all: Mapping[str, Any]
     interval: float
-    backend: object
 
 
 def read_changedetection(file: IO[bytes]) -> Imported:
@@ -102,8 +108,9 @@ def read_changedetection(file: IO[bytes]) -> Imported:
                 if not found and checked_at:
                     left_out.append(f"{page.url}: without past checks, as it has no history.txt")
                 if found:
-                    interval = _interval(watch.get("time_between_check")) or index.interval
-                    checks[page.url] = _checks(found, checked_at, interval)
+                    by_default = watch.get("time_between_check_use_default") is True
+                    own = None if by_default else _interval(watch.get("time_between_check"))
+                    checks[page.url] = _checks(found, checked_at, own or index.interval)
     except (
         *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
         *(NotImplementedError, RuntimeError, OSError, EOFError, UnicodeDecodeError),
@@ -116,10 +123,10 @@ def _index(archive: zipfile.ZipFile) -> _Index:
     """What a backup says besides single watches. All may lie in a folder more."""
     names = archive.namelist()
     settled = {place.parent for place in map(PurePosixPath, names) if place.name == _SETTINGS}
-    tags: dict[str, str] = {}
+    tags: dict[str, Mapping[str, Any]] = {}
     watches: dict[str, Mapping[str, Any] | str] = {}
+    for_all: dict[str, Any] = {}
     default = _INTERVAL
-    backend: object = None
     for name in names:
         place = PurePosixPath(name)
         is_old = place.name == _INDEX and place.parent not in settled
@@ -130,9 +137,8 @@ def _index(archive: zipfile.ZipFile) -> _Index:
         watches |= {str(place.parent / uuid): _mapping(watch) for uuid, watch in watching.items()}
         settings = _mapping(told_by.get("settings"))
         application = _mapping(settings.get("application"))
-        backend = application.get("fetch_backend") or backend
-        named = _mapping(application.get("tags"))
-        tags |= {str(name): str(_mapping(tag).get("title") or "") for name, tag in named.items()}
+        for_all |= {key.removeprefix("global_"): value for key, value in application.items()}
+        tags |= {name: _mapping(tag) for name, tag in _mapping(for_all.pop("tags", None)).items()}
         told = _mapping(settings.get("requests")).get("time_between_check")
         default = _interval(told) or default
     for name in names:
@@ -140,10 +146,10 @@ def _index(archive: zipfile.ZipFile) -> _Index:
         if place.name == "watch.json":
             watches[str(place.parent)] = name
         elif place.name == "tag.json":
-            tags[place.parent.name] = str(_object(archive, name).get("title") or "")
+            tags[place.parent.name] = _object(archive, name)
     if not watches:
         raise InputError(f"no backup of changedetection.io: it has neither {_INDEX} nor watch.json")
-    return _Index(watches, tags, default, backend)
+    return _Index(watches, tags, for_all, default)
 
 
 def _object(archive: zipfile.ZipFile, name: str) -> Mapping[str, Any]:
@@ -172,23 +178,23 @@ def _page(watch: Mapping[str, Any], index: _Index, left_out: list[str]) -> NewPa
     if "{{" in url or "{%" in url:
         raise InputError(f"{url}: made anew at each check; add what it means now")
     url = url.strip().removeprefix("source:")
+    tags = [index.tags[tag] for tag in _texts(watch.get("tags")) if tag in index.tags]
+    rules = _rules(watch, *tags, index.for_all)
     select: list[str] = []
-    ignore: list[str] = []
     dropped: list[str] = []
-    for text in _texts(watch.get("include_filters")):
+    for text in rules["include_filters"]:
         if text.startswith("jq"):
             dropped.append(repr(text))
         else:
             select.append(_selector(text))
-    ignore += [_selector(text) for text in _texts(watch.get("subtractive_selectors"))]
-    ignore += [_pattern(text) for text in _texts(watch.get("ignore_text"))]
+    ignore = [_selector(text) for text in rules["subtractive_selectors"]]
+    ignore += [_pattern(text) for text in rules["ignore_text"]]
     if dropped:
         left_out.append(without_filters(url, dropped, select, ignore))
-    if lost := _lost(watch):
+    if lost := _lost({**watch, **rules}):
         left_out.append(f"{url}: without {', '.join(lost)}")
-    told = watch.get("fetch_backend")
-    fetched_by = index.backend if told in (None, "", "system") else told
-    named = [index.tags.get(tag, "") for tag in _texts(watch.get("tags"))]
+    fetched_by = _fetched_by(watch, tags, index.for_all)
+    named = [str(tag.get("title") or "") for tag in tags]
     old = watch.get("tag")
     named += old.split(",") if isinstance(old, str) else []
     return page_of(
@@ -196,10 +202,27 @@ def _page(watch: Mapping[str, Any], index: _Index, left_out: list[str]) -> NewPa
         tags=tuple(dict.fromkeys(filter(None, map(tag_of, named)))),
         select=tuple(select),
         ignore=tuple(ignore),
-        paused=watch.get("paused") is True,
+        paused=watch.get("paused") is True or index.for_all.get("all_paused") is True,
         render=isinstance(fetched_by, str) and fetched_by.startswith(_BROWSERS),
         name=watch.get("title"),
     )
+
+
+def _rules(*told: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The rules that a watch, its tags and the settings for all have together, each once."""
+    return {
+        key: list(dict.fromkeys(text for one in told for text in _texts(one.get(key))))
+        for key in _RULES
+    }
+
+
+def _fetched_by(
+    watch: Mapping[str, Any], tags: list[Mapping[str, Any]], for_all: Mapping[str, Any]
+) -> object:
+    """By what a watch is fetched: it says so itself, or the first tag that may, or all do it so."""
+    overriding = (tag for tag in tags if tag.get("overrides_watch") is True)
+    told = (one.get("fetch_backend") for one in (watch, *overriding, for_all))
+    return next((one for one in told if one not in (None, "", "system")), None)
 
 
 def _lost(watch: Mapping[str, Any]) -> list[str]:

@@ -80,6 +80,58 @@ def test_a_watch_is_taken_over(files):
     )
 
 
+def test_rules_of_tags_and_for_all_pages_count():
+    """As in version 0.60, whose settings, tags and watches have these keys."""
+    application = {
+        "global_ignore_text": ["Seen 3 times", "today"],
+        "global_subtractive_selectors": ["footer"],
+        "fetch_backend": "html_requests",
+    }
+    tag = {
+        "title": "t",
+        "include_filters": ["h1"],
+        "ignore_text": ["odd"],
+        "extract_lines_containing": ["price"],
+        "overrides_watch": True,
+        "fetch_backend": "html_webdriver",
+    }
+    own = {"url": "https://b.example/", "tags": [], "extract_text": ["x"]}
+    files = {
+        "changedetection.json": json.dumps({"settings": {"application": application}}),
+        "t1/tag.json": json.dumps(tag),
+        "a/watch.json": json.dumps({**WATCH, "fetch_backend": "system", "trigger_text": []}),
+        "b/watch.json": json.dumps(own),
+    }
+    found = read(backup(files))
+    first, second = found.pages
+    assert first.select == ("main", "xpath://p", "h1")
+    assert first.ignore == (
+        *(".ad", "footer", "re:(?i).*Seen\\ 3\\ times.*", "re:(?i).*(?:views: \\d+).*"),
+        *("re:(?i).*odd.*", "re:(?i).*today.*"),
+    )
+    assert first.render is True
+    assert second.ignore == ("footer", "re:(?i).*Seen\\ 3\\ times.*", "re:(?i).*today.*")
+    assert second.render is None
+    assert "https://a.example/list: without extract_lines_containing" in found.left_out
+    assert "https://b.example/: without extract_text" in found.left_out
+
+
+def test_all_watches_may_be_paused():
+    settings = {"settings": {"application": {"all_paused": True}}}
+    files = {
+        "changedetection.json": json.dumps(settings),
+        "a/watch.json": json.dumps({"url": "https://a.example/", "paused": False}),
+    }
+    assert read(backup(files)).pages[0].paused is True
+
+
+def test_an_interval_of_its_own_counts_only_where_it_is_used():
+    watch = {**WATCH, "time_between_check_use_default": True}
+    files = {"w/watch.json": json.dumps(watch), "w/history.txt": HISTORY}
+    [checks] = read(backup(files)).checks.values()
+    assert [(one.polled_at - BEGIN) / HOUR for one in checks] == [0.0, 1.0, 4.0, 7.0, 10.0]
+
+
 def test_one_watch_is_held_at_a_time():
     large = json.dumps({**WATCH, "notes": [{"n": n} for n in range(2000)]})
     data = io.BytesIO(backup({f"w{n}/watch.json": large for n in range(60)}))
