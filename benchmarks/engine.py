@@ -5,9 +5,9 @@
 All figures are of one core, with compiled code ready: of the policy bayes-index and, for
 comparison, of the schedules of Nutch and StormCrawler as rules (`pollwise.policies.rules`). "A
 decision" is one page selected and its poll observed. Bytes per page are those of the policy's own
-arrays. `--pages`: only decisions of bayes-index, with so many pages (ten million take a quarter of
-an hour and some 7 GB). `--growth`: only how long bayes-index lets polls wait at most while it is
-given so many pages, 1,000 at a time.
+arrays. `--pages`: only decisions of bayes-index, with so many pages (ten million take some 7 GB).
+`--growth`: only how long bayes-index lets polls wait at most while it is given so many pages, 1,000
+at a time.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from pollwise.simulation.worlds.zipf import Zipf
 from pollwise.types import Observation, Outcome, Page
 
 COMPARED: tuple[tuple[type[CompiledPolicy], tuple[int, ...]], ...] = (
-    (BayesianIndex, (500, 10_000, 100_000, 1_000_000)),
+    (BayesianIndex, (500, 10_000, 100_000, 1_000_000, 10_000_000)),
     (Nutch, (10_000, 1_000_000)),
     (StormCrawler, (10_000, 1_000_000)),
 )
