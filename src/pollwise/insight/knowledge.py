@@ -145,11 +145,10 @@ class Knowledge:
         hosts = np.array([numbers.setdefault(scope, len(numbers)) for scope in scopes], np.int64)
         return hosts, np.array([scheduler.host_turn(scope).most_polls for scope in numbers])
 
-    def _intervals(self, budget: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        bounds = self.scheduler.bounds
-        intervals = [bounds.intervals(page.id, budget) for page in self.polled_pages]
-        shortest, longest = np.array(intervals).T
-        return shortest, longest
+    @cached_property
+    def _intervals(self) -> Callable[[float], tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """By budgets, the least and the most seconds between two polls of each page not paused."""
+        return self.scheduler.bounds.intervals_of([page.id for page in self.polled_pages])
 
     @cached_property
     def evidence(self) -> Evidence:
