@@ -127,7 +127,8 @@ def _drawn_freshness(
     cycle = np.maximum(square - mean**2, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = whole / (1.0 + horizon * frequency * whole / cycle)
-    noise = np.sqrt(weights**2 @ np.nan_to_num(variance)) * generator.normal()
+    variance[np.isnan(variance)] = 0.0
+    noise = np.sqrt(weights**2 @ variance) * generator.normal()
     return float((weights @ mean + noise) / weights.sum())
 
 
@@ -143,10 +144,11 @@ def _drawn_delay(
     some = changes > 0
     if not some.any():
         return math.nan
+    numbers = changes[some].astype(np.float64)
     with np.errstate(divide="ignore"):
         interval = 1.0 / frequency[some]
-    total = changes[some] @ interval / 2
+    total = numbers @ interval / 2
     if math.isinf(total):
         return math.inf
-    noise = np.sqrt(changes[some] @ interval**2 / 12) * generator.normal()
+    noise = np.sqrt(numbers @ interval**2 / 12) * generator.normal()
     return float(max(total + noise, 0.0) / changes.sum())

@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 _TIMES: Floats = 2.0 ** np.arange(-6.0, 34.25, 0.5)
 """Poll intervals in seconds between which the index is interpolated."""
+_PAGES_AT_ONCE = 512
+"""So many stay in the cache of a processor."""
 _NEXT_TO_NOTHING = 1e-6
 """The share of pages to which the others leave nothing."""
 _SATED = 1e-3
@@ -108,15 +110,20 @@ class PricedPolls:
 
     def _log_index(self, budget: float) -> Floats:
         """The logarithm of the index of each page after each of the tabulated intervals."""
-        hopeful = self._probabilities
-        if self._hope is not None:
-            hopeful = hopeful * self._hope(self._round_time(budget))
-            hopeful /= hopeful.sum(axis=1, keepdims=True)
-        index: Floats = self._worths[:, None] * (hopeful @ self._values)
-        # Rounding must not make the index fall near its limit.
-        np.maximum.accumulate(index, axis=1, out=index)
-        with np.errstate(divide="ignore"):
-            return np.log(index, out=index)
+        hope = None if self._hope is None else self._hope(self._round_time(budget))
+        log_index = np.empty((len(self._costs), len(_TIMES)))
+        for begin in range(0, len(log_index), _PAGES_AT_ONCE):
+            part = slice(begin, begin + _PAGES_AT_ONCE)
+            hopeful = self._probabilities[part]
+            if hope is not None:
+                hopeful = hopeful * _rows(hope, part)
+                hopeful /= hopeful.sum(axis=1, keepdims=True)
+            index = self._worths[part, None] * (hopeful @ self._values)
+            # Rounding must not make the index fall near its limit.
+            np.maximum.accumulate(index, axis=1, out=index)
+            with np.errstate(divide="ignore"):
+                np.log(index, out=log_index[part])
+        return log_index
 
     def _floor(self, budget: float) -> Floats:
         """Polls per second that each page gets whatever its index is (`patience`)."""
@@ -283,7 +290,7 @@ class SharedBudget:
         return frequencies
 
 
-def _rows(table: Floats, pages: NDArray[np.int64]) -> Floats:
+def _rows(table: Floats, pages: NDArray[np.int64] | slice) -> Floats:
     """The rows of these pages; a table of one row is for all."""
     return table if len(table) == 1 else table[pages]
 
