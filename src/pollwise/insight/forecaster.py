@@ -50,6 +50,7 @@ __all__ = ["Forecaster"]
 Floats = NDArray[np.float64]
 
 _PAGES_AT_ONCE = 256
+"""So many stay in the cache of a processor."""
 _ENDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 _MOST_DRAWN = 2_000_000
 """Pages times draws."""
@@ -196,6 +197,10 @@ class Forecaster:
     def frequencies(self, budget: float) -> Floats:
         """Polls per second of each page; see `PricedBudget.frequencies`."""
         return self._polls.frequencies(budget)
+
+    def found(self, budget: float) -> float:
+        """The changes a second that polls find under a budget in the long run."""
+        return self._under(budget).found
 
     def expect(self, budget: float) -> Expectation:
         """What a budget brings in the long run."""
