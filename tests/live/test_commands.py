@@ -162,3 +162,24 @@ def test_a_reproduction_that_is_interrupted(tmp_path):
 def test_a_reproduction_that_is_killed_leaves_no_process(tmp_path):
     status, out, _ = ended_reproduction(tmp_path, lambda process: os.kill(process, signal.SIGKILL))
     assert (status, out) == (-signal.SIGKILL, b"")
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="it counts threads")
+@pytest.mark.parametrize("told", [None, "2"])
+def test_linear_algebra_has_one_thread_unless_somebody_wants_more(told):
+    environment = {n: value for n, value in ENVIRONMENT.items() if n != "OPENBLAS_NUM_THREADS"}
+    if told is not None:
+        environment["OPENBLAS_NUM_THREADS"] = told
+    code = (
+        "import os, sys\n"
+        "from pollwise.cli import main\n"
+        "sys.argv = ['pollwise', '--version']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "import numpy\n"
+        "print(os.environ['OPENBLAS_NUM_THREADS'], len(os.listdir('/proc/self/task')))"
+    )
+    command = [sys.executable, "-c", code]
+    out = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+    number, threads = out.split()[-2:]
+    assert number == (b"1" if told is None else b"2")
+    assert threads == b"1" or told is not None

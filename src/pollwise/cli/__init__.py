@@ -6,6 +6,7 @@ progress and errors go to stderr. Exit status: 0 done (for `watch`: stopped by C
 and aiohttp take a while to load, so each command imports what it needs.
 """
 
+import os
 import signal
 
 __all__ = ["main"]
@@ -16,6 +17,8 @@ def main() -> None:
     interrupts = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if interrupts:  # as an exception it would show where the loading was
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # More threads of numpy's linear algebra use up whole cores while they wait for little work.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from pollwise.cli.program import run
 
     if interrupts:

@@ -2,11 +2,11 @@
 
 import time
 
-from rich.table import Column, Table
+from rich.table import Column
 
 from pollwise.console.quantities import count
 from pollwise.console.streams import stdout
-from pollwise.console.tables import Shortened, moment, print_lines
+from pollwise.console.tables import moment, print_lines
 from pollwise.insight.page_list import PageList
 from pollwise.units import DAY
 
@@ -25,15 +25,16 @@ def print_page_list(answer: PageList) -> None:
     with_names = is_wide and any(page.name or page.title for page in answer.results)
     with_tags = is_wide and any(page.tags for page in answer.results)
     if answer.results:
-        kept = (Column(name, no_wrap=True) for name in ("state", "last change", "last poll"))
         names, tags = ["name"] * with_names, ["tags"] * with_tags
-        table = Table(*names, "page", *tags, *kept)
+        kept = (Column(name, no_wrap=True) for name in ("state", "last change", "last poll"))
+        columns = (*map(Column, (*names, "page", *tags)), *kept)
+        rows = []
         for page in answer.results:
-            named = [Shortened(page.name or page.title or "")] if with_names else []
-            tagged = [Shortened(" ".join(page.tags))] if with_tags else []
+            named = [page.name or page.title or ""] if with_names else []
+            tagged = [" ".join(page.tags)] if with_tags else []
             times = (_when(at, now) for at in (page.changed_at, page.polled_at))
-            table.add_row(*named, Shortened(page.url), *tagged, str(page.state), *times)
-        print_lines(table)
+            rows.append((*named, page.url, *tagged, str(page.state), *times))
+        print_lines(columns, rows)
     shown, found = len(answer.results), answer.found
     told = count(answer.pages, "page")
     if found < answer.pages:

@@ -1,9 +1,12 @@
 """The parts of tables and lines that many answers share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
+from rich.segment import Segment, Segments
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -11,7 +14,6 @@ from pollwise.console.streams import stdout
 from pollwise.insight.words import moment
 
 __all__ = [
-    "Shortened",
     "folded",
     "moment",
     "pairs",
@@ -23,12 +25,14 @@ __all__ = [
 _LEAST = 16
 """Characters that are left of a shortened text."""
 _WIDTH_OF_FILES = 10_000
+_MOST_PADDED = 80
+"""The most characters for which all lines of a file are made longer."""
 _FEWEST_COLUMNS = 2
 _BORDER = 3
 """Characters beside what a column holds."""
 
 
-class Shortened:
+class _Shortened:
     """A text of a table on one line: what there is no room for is cut out of its middle."""
 
     def __init__(self, text: str) -> None:
@@ -44,16 +48,59 @@ class Shortened:
         yield Text(short(self._text, options.max_width), no_wrap=True)
 
 
-def print_lines(table: Table) -> None:
-    """Print a table of `Shortened` texts on stdout, without last columns for which there is no
-    room; whole where that is no terminal.
+def print_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table of one row or more on stdout, a line each, without last columns for which there
+    is no room. Texts are shortened but in columns that are not to be wrapped.
+
+    Where stdout is no terminal texts are whole, and one that is very long takes more room on its
+    own line only.
     """
     console = stdout()
+    longest = [max(map(len, texts)) for texts in zip(*rows, strict=True)]
     if not console.is_terminal:
         console.width = _WIDTH_OF_FILES
+        longest = [min(length, _MOST_PADDED) for length in longest]
+    table = Table(*columns)
+    table.add_row(*map(_cell, columns, ("x" * length for length in longest)))
     left_out = _leave_out(console, table)
-    console.print(table)
+    # rich takes its time for a row: it draws the one that is as wide as all of them together.
+    *head, sample, foot = console.render_lines(table, pad=False)
+    sample_text = "".join(segment.text for segment in sample)
+    border = sample_text[0]
+    widths = [len(text) - 2 for text in sample_text.split(border)[1:-1]]
+    lines = (line for texts in rows for line in _lines(console, columns, widths, texts))
+    drawn = "".join(f"{border} {f' {border} '.join(cells)} {border}\n" for cells in lines)
+    ends = [[*line, Segment.line()] for line in (*head, foot)]
+    console.print(Segments([*chain(*ends[:-1]), Segment(drawn), *ends[-1]]), soft_wrap=True, end="")
     _tell(console, left_out)
+
+
+def _cell(column: Column, text: str) -> str | _Shortened:
+    return text if column.no_wrap else _Shortened(text)
+
+
+def _lines(
+    console: Console, columns: Sequence[Column], widths: Sequence[int], texts: Sequence[str]
+) -> Iterable[Sequence[str]]:
+    """The cells of a row of a table, line by line; mostly it is one line."""
+    cells = []
+    for column, width, text in zip(columns, widths, texts, strict=False):
+        taken = cell_len(text)
+        if not console.is_terminal:
+            width = max(width, taken)
+        told = text if column.no_wrap else short(text, width)
+        if taken == len(text) and text.isprintable() and len(told) <= width:
+            cells.append([told.ljust(width)])
+            continue
+        options = console.options.update(
+            width=width, no_wrap=column.no_wrap, overflow=column.overflow
+        )
+        drawn = console.render_lines(_cell(column, text), options)
+        cells.append(["".join(segment.text for segment in line) for line in drawn])
+    height = max(map(len, cells))
+    for cell in cells:
+        cell += [" " * cell_len(cell[0])] * (height - len(cell))
+    return zip(*cells, strict=True)
 
 
 def print_figures(console: Console, table: Table) -> None:

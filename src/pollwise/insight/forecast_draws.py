@@ -33,10 +33,13 @@ def expected_changes(rate: Floats, frequency: Floats) -> Floats:
         return np.where(rate > 0, rate / frequency, 0.0)
 
 
-def fresh_share(expected: Floats) -> Floats:
-    """The share of time in which a copy is up to date: (1 - e^-a)/a."""
+def fresh_share(expected: Floats, changed: Floats) -> Floats:
+    """The share of time in which a copy is up to date: (1 - e^-a)/a.
+
+    `changed` is the chance that it is not at the next poll, 1 - e^-a.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(expected > 0, -np.expm1(-expected) / expected, 1.0)
+        return np.where(expected > 0, changed / expected, 1.0)
 
 
 def information(chance: Floats) -> Floats:
@@ -113,17 +116,19 @@ def _drawn_freshness(
 ) -> float:
     """The mean freshness of pages, by weight."""
     expected = expected_changes(rate, frequency)
-    mean = fresh_share(expected)
+    changed = -np.expm1(-expected)
+    mean = fresh_share(expected, changed)
     # In one cycle the share min(E/a, 1) is fresh, E exponential. Its variance is compared with that
     # of a page that is fresh, or not, for the whole period.
     with np.errstate(divide="ignore", invalid="ignore"):
-        square = 2 * (-np.expm1(-expected) - expected * np.exp(-expected)) / expected**2
+        square = 2 * (changed - expected * np.exp(-expected)) / expected**2
     square = np.where(expected > 1e-4, square, 1.0 - 2.0 * expected / 3.0)
     whole = mean * (1.0 - mean)
     cycle = np.maximum(square - mean**2, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = whole / (1.0 + horizon * frequency * whole / cycle)
-    noise = np.sqrt(weights**2 @ np.nan_to_num(variance)) * generator.normal()
+    variance[np.isnan(variance)] = 0.0
+    noise = np.sqrt(weights**2 @ variance) * generator.normal()
     return float((weights @ mean + noise) / weights.sum())
 
 
@@ -139,10 +144,11 @@ def _drawn_delay(
     some = changes > 0
     if not some.any():
         return math.nan
+    numbers = changes[some].astype(np.float64)
     with np.errstate(divide="ignore"):
         interval = 1.0 / frequency[some]
-    total = changes[some] @ interval / 2
+    total = numbers @ interval / 2
     if math.isinf(total):
         return math.inf
-    noise = np.sqrt(changes[some] @ interval**2 / 12) * generator.normal()
+    noise = np.sqrt(numbers @ interval**2 / 12) * generator.normal()
     return float(max(total + noise, 0.0) / changes.sum())

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.insight.priced_polls import PricedPolls, SharedPolls
+from pollwise.insight.priced_polls import PricedBudget, PricedPolls, SharedPolls
 
 __all__ = ["HostedPolls"]
 
@@ -38,12 +38,15 @@ class HostedPolls:
         self._most = float(dearest @ takes)
 
     def frequencies(self, budget: float) -> Floats:
-        """Polls per second of each page, as of `PricedPolls.frequencies`."""
+        """Polls per second of each page, as of `PricedBudget.frequencies`."""
         # What can never be spent must not be taken for shorter rounds.
         spent = min(budget, self._most)
-        frequencies = self._polls.frequencies(spent, within=budget)
+        polls = self._polls.under(spent, within=budget)
+        frequencies = polls.frequencies()
         given = np.bincount(self._hosts, frequencies, len(self._takes))
         if np.all(given <= self._takes):
             return frequencies
-        room = self._priced.room(spent, self._hosts, self._takes, within=budget)
-        return self._polls.frequencies(spent, within=budget, room=room)
+        priced = polls
+        if not isinstance(priced, PricedBudget):
+            priced = self._priced.under(spent, within=budget)
+        return polls.frequencies(priced.room(self._hosts, self._takes))

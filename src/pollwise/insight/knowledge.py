@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,9 @@ class Knowledge:
     scheduler: Scheduler
     outcomes: NDArray[np.void]
     now: float
+    planned: "dict[float, PlannedBudget]" = field(default_factory=dict, init=False)
+    """What multiples of the present budget would bring, as far as that was asked for: see
+    `pollwise.insight.plan`."""
 
     @property
     def policy(self) -> BayesianIndex:
@@ -130,9 +133,10 @@ class Knowledge:
         return Forecaster.of(self.policy, pages, self.rate, self._intervals, self._hosts)
 
     @cached_property
-    def unbounded_forecaster(self) -> Forecaster:
-        """The same as if pages had no bounds."""
-        return Forecaster.of(self.policy, self.polled_pages, self.rate, hosts=self._hosts)
+    def found_without_bounds(self) -> float:
+        """The changes a second that polls would find in the long run if pages had no bounds."""
+        unbounded = Forecaster.of(self.policy, self.polled_pages, self.rate, hosts=self._hosts)
+        return unbounded.found(self.rate)
 
     @cached_property
     def _hosts(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -145,11 +149,10 @@ class Knowledge:
         hosts = np.array([numbers.setdefault(scope, len(numbers)) for scope in scopes], np.int64)
         return hosts, np.array([scheduler.host_turn(scope).most_polls for scope in numbers])
 
-    def _intervals(self, budget: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        bounds = self.scheduler.bounds
-        intervals = [bounds.intervals(page.id, budget) for page in self.polled_pages]
-        shortest, longest = np.array(intervals).T
-        return shortest, longest
+    @cached_property
+    def _intervals(self) -> Callable[[float], tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """By budgets, the least and the most seconds between two polls of each page not paused."""
+        return self.scheduler.bounds.intervals_of([page.id for page in self.polled_pages])
 
     @cached_property
     def evidence(self) -> Evidence:

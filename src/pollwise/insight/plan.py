@@ -140,11 +140,7 @@ def plan_of(known: Knowledge, freshness: float | None = None, *, curve: bool = F
     return replace(
         plan,
         bounds=_bounds_cost(known),
-        results=(
-            known.curve[::_STEPS]
-            if curve
-            else tuple(_planned(known, spread, factor) for factor in _FACTORS)
-        ),
+        results=tuple(_kept(known, spread, factor) for factor in _FACTORS),
         wanted_freshness=freshness,
         wanted=None if wanted is None else _planned(known, spread, wanted),
         curve=known.curve if curve else None,
@@ -160,7 +156,7 @@ def curve_of(known: Knowledge) -> tuple[PlannedBudget, ...]:
     if not known.evidence.suffices:
         raise _too_little(known, "to plan")
     spread = known.spread(_HORIZON)
-    return tuple(_planned(known, spread, factor) for factor in _CURVE)
+    return tuple(_kept(known, spread, factor) for factor in _CURVE)
 
 
 def planned(known: Knowledge, budget_per_day: float) -> PlannedBudget:
@@ -228,12 +224,19 @@ def _bounds_cost(known: Knowledge) -> BoundsCost:
         at_least_per_day=demanded * DAY,
         share=demanded / known.rate,
         slowed=sum(bounds.is_slowed(page.id) for page in known.polled_pages),
-        found_per_day_without=known.unbounded_forecaster.expect(known.rate).found_per_day,
+        found_per_day_without=known.found_without_bounds * DAY,
     )
 
 
+def _kept(known: Knowledge, spread: Spread, factor: float) -> PlannedBudget:
+    """What a multiple of the present budget brings; made at the first use."""
+    if factor not in known.planned:
+        known.planned[factor] = _planned(known, spread, factor)
+    return known.planned[factor]
+
+
 def _planned(known: Knowledge, spread: Spread, factor: float) -> PlannedBudget:
-    """What a multiple of the present budget brings."""
+    """What any multiple of the present budget brings."""
     budget = factor * known.rate
     expected = known.forecaster.expect(budget)
     # The same draws for every budget, so that only the budgets make differences.

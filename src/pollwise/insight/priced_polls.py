@@ -6,7 +6,8 @@ price. So a price gives a poll interval for every page, and one price uses up th
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +16,14 @@ from pollwise.checks import require_positive
 from pollwise.kernel_cache import kernel
 from pollwise.objectives import Objective
 
-__all__ = ["LONGEST", "SHORTEST", "PricedPolls", "SharedPolls"]
+__all__ = ["LONGEST", "SHORTEST", "PricedBudget", "PricedPolls", "SharedBudget", "SharedPolls"]
 
 Floats = NDArray[np.float64]
 
 _TIMES: Floats = 2.0 ** np.arange(-6.0, 34.25, 0.5)
 """Poll intervals in seconds between which the index is interpolated."""
+_PAGES_AT_ONCE = 512
+"""So many stay in the cache of a processor."""
 _NEXT_TO_NOTHING = 1e-6
 """The share of pages to which the others leave nothing."""
 _SATED = 1e-3
@@ -60,79 +63,19 @@ class PricedPolls:
         self._intervals = intervals
         self._values = objective.index(rates[:, None], _TIMES[None, :])
 
-    def frequencies(
-        self, budget: float, within: float | None = None, room: Floats | None = None
-    ) -> Floats:
-        """Polls per second of each page; their costs add up to `budget` (cost units a second).
+    def frequencies(self, budget: float) -> Floats:
+        """Polls per second of each page under a budget; see `PricedBudget.frequencies`."""
+        return self.under(budget).frequencies()
+
+    def under(self, budget: float, within: float | None = None) -> "PricedBudget":
+        """The polls of a `budget` (cost units a second).
 
         It is a part of the budget `within`, by which bounds are reckoned; None: it is all of it.
-        `room` has the most polls per second of each page (None: any number). They add up to less if
-        that takes more than 64 polls of a page a second, or more of each page than its bounds or
-        its room allow. If they have to be more often than the budget allows, all are made as much
-        rarer.
         """
         require_positive("frequencies", "budget", budget)
-        index = self._log_index(budget)
-        floor, most = self._ends(budget, within)
-        if room is not None:
-            most = np.minimum(most, room)
-            floor = np.minimum(floor, most)
-        if (forced := self._costs @ floor) >= budget:
-            return np.asarray(floor * (budget / forced))
-        finite = index[np.isfinite(index)]
-        if len(finite) == 0:
-            even = np.full(len(self._costs), budget / self._costs.sum())
-            return np.asarray(np.clip(even, floor, most))
-        low, high = float(finite.min()) - 1.0, float(finite.max()) + 1.0
-        while high - low > _alike(low, high):
-            middle = (low + high) / 2
-            if self._costs @ _frequencies_at(self._all(middle), index, floor, most) >= budget:
-                low = middle
-            else:
-                high = middle
-        # Where pages saturate, spending may jump between adjacent prices; then a mixture of both is
-        # as good as either.
-        more, less = (
-            _frequencies_at(self._all(price), index, floor, most) for price in (low, high)
+        return PricedBudget(
+            budget, self._costs, self._log_index(budget), *self._ends(budget, within)
         )
-        spread = self._costs @ (more - less)
-        share = np.clip((budget - self._costs @ less) / spread, 0.0, 1.0) if spread > 0 else 0.5
-        return np.asarray(share * more + (1.0 - share) * less)
-
-    def room(
-        self, budget: float, hosts: NDArray[np.int64], takes: Floats, within: float | None = None
-    ) -> Floats:
-        """The most polls per second of each page where every host takes only so many.
-
-        `hosts` has the number of the host of each page, `takes` the most polls per second of each
-        host. The pages of a host get these at a price of its own. At a higher price they get less:
-        so, whatever the price of the others is, no page gets more than this.
-        """
-        index = self._log_index(budget)
-        floor, most = self._ends(budget, within)
-
-        def given(frequencies: Floats) -> Floats:
-            return np.asarray(np.bincount(hosts, frequencies, len(takes)), np.float64)
-
-        finite = index[np.isfinite(index)]
-        if len(finite) == 0:
-            return np.asarray((takes / np.maximum(given(np.ones(len(hosts))), 1.0))[hosts])
-        low = np.full(len(takes), float(finite.min()) - 1.0)
-        high = np.full(len(takes), float(finite.max()) + 1.0)
-        least, largest = float(low[0]), float(high[0])
-        has_all = given(_frequencies_at(low[hosts], index, floor, most)) <= takes
-        for _ in range(math.ceil(math.log2((largest - least) / _alike(least, largest)))):
-            middle = (low + high) / 2
-            is_over = given(_frequencies_at(middle[hosts], index, floor, most)) >= takes
-            low, high = np.where(is_over, middle, low), np.where(is_over, high, middle)
-        more, less = (_frequencies_at(price[hosts], index, floor, most) for price in (low, high))
-        for_more, for_less = given(more), given(less)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.clip((takes - for_less) / (for_more - for_less), 0.0, 1.0)
-            rarer = np.minimum(takes / for_less, 1.0)
-        share, rarer = np.nan_to_num(share), np.nan_to_num(rarer, nan=1.0)
-        held = rarer[hosts] * (less + share[hosts] * (more - less))
-        return np.where(has_all[hosts], np.inf, held)
 
     def of(self, pages: NDArray[np.int64]) -> "PricedPolls":
         """The same for some of the pages only, by their numbers."""
@@ -151,10 +94,6 @@ class PricedPolls:
             other._intervals = own_intervals
         return other
 
-    def _all(self, log_price: float) -> Floats:
-        """The same price for every page."""
-        return np.full(len(self._costs), log_price)
-
     def _ends(self, budget: float, within: float | None) -> tuple[Floats, Floats]:
         """The least and the most polls per second of each page."""
         floor, most = self._floor(budget), np.full(len(self._costs), np.inf)
@@ -171,15 +110,20 @@ class PricedPolls:
 
     def _log_index(self, budget: float) -> Floats:
         """The logarithm of the index of each page after each of the tabulated intervals."""
-        hopeful = self._probabilities
-        if self._hope is not None:
-            hopeful = hopeful * self._hope(self._round_time(budget))
-            hopeful /= hopeful.sum(axis=1, keepdims=True)
-        index: Floats = self._worths[:, None] * (hopeful @ self._values)
-        # Rounding must not make the index fall near its limit.
-        np.maximum.accumulate(index, axis=1, out=index)
-        with np.errstate(divide="ignore"):
-            return np.log(index, out=index)
+        hope = None if self._hope is None else self._hope(self._round_time(budget))
+        log_index = np.empty((len(self._costs), len(_TIMES)))
+        for begin in range(0, len(log_index), _PAGES_AT_ONCE):
+            part = slice(begin, begin + _PAGES_AT_ONCE)
+            hopeful = self._probabilities[part]
+            if hope is not None:
+                hopeful = hopeful * _rows(hope, part)
+                hopeful /= hopeful.sum(axis=1, keepdims=True)
+            index = self._worths[part, None] * (hopeful @ self._values)
+            # Rounding must not make the index fall near its limit.
+            np.maximum.accumulate(index, axis=1, out=index)
+            with np.errstate(divide="ignore"):
+                np.log(index, out=log_index[part])
+        return log_index
 
     def _floor(self, budget: float) -> Floats:
         """Polls per second that each page gets whatever its index is (`patience`)."""
@@ -188,6 +132,99 @@ class PricedPolls:
             return np.zeros(len(self._costs))
         changed = self._probabilities @ -np.expm1(-self._rates * longest)
         return np.where(changed >= self._patience_chance, 1.0 / longest, 0.0)
+
+
+class PricedBudget:
+    """What a budget buys of pages: their polls, by a price, within bounds.
+
+    `log_index` has the logarithm of the index of each page after each of the tabulated intervals,
+    `floor` and `most` are the least and the most polls per second of each page.
+    """
+
+    def __init__(
+        self, budget: float, costs: Floats, log_index: Floats, floor: Floats, most: Floats
+    ) -> None:
+        self._budget, self._costs, self._log_index = budget, costs, log_index
+        self._floor, self._most = floor, most
+
+    def frequencies(self, room: Floats | None = None) -> Floats:
+        """Polls per second of each page; their costs add up to the budget.
+
+        `room` has the most polls per second of each page (None: any number). They add up to less if
+        that takes more than 64 polls of a page a second, or more of each page than its bounds or
+        its room allow. If they have to be more often than the budget allows, all are made as much
+        rarer.
+        """
+        budget, costs, index = self._budget, self._costs, self._log_index
+        floor, most = self._floor, self._most
+        if room is not None:
+            most = np.minimum(most, room)
+            floor = np.minimum(floor, most)
+        if (forced := costs @ floor) >= budget:
+            return np.asarray(floor * (budget / forced))
+        finite = index[np.isfinite(index)]
+        if len(finite) == 0:
+            even = np.full(len(costs), budget / costs.sum())
+            return np.asarray(np.clip(even, floor, most))
+
+        columns = _all_columns(index)
+
+        def at(log_price: float) -> tuple[Floats, NDArray[np.int64]]:
+            return _frequencies_at(np.full(len(costs), log_price), index, floor, most, columns)
+
+        low, high = float(finite.min()) - 1.0, float(finite.max()) + 1.0
+        while high - low > _alike(low, high):
+            middle = (low + high) / 2
+            frequencies, reached = at(middle)
+            if costs @ frequencies >= budget:
+                low, columns[0] = middle, reached
+            else:
+                high, columns[1] = middle, reached
+        # Where pages saturate, spending may jump between adjacent prices; then a mixture of both is
+        # as good as either.
+        (more, _), (less, _) = at(low), at(high)
+        spread = costs @ (more - less)
+        share = np.clip((budget - costs @ less) / spread, 0.0, 1.0) if spread > 0 else 0.5
+        return np.asarray(share * more + (1.0 - share) * less)
+
+    def room(self, hosts: NDArray[np.int64], takes: Floats) -> Floats:
+        """The most polls per second of each page where every host takes only so many.
+
+        `hosts` has the number of the host of each page, `takes` the most polls per second of each
+        host. The pages of a host get these at a price of its own. At a higher price they get less:
+        so, whatever the price of the others is, no page gets more than this.
+        """
+        index, floor, most = self._log_index, self._floor, self._most
+
+        def given(frequencies: Floats) -> Floats:
+            return np.asarray(np.bincount(hosts, frequencies, len(takes)), np.float64)
+
+        finite = index[np.isfinite(index)]
+        if len(finite) == 0:
+            return np.asarray((takes / np.maximum(given(np.ones(len(hosts))), 1.0))[hosts])
+        low = np.full(len(takes), float(finite.min()) - 1.0)
+        high = np.full(len(takes), float(finite.max()) + 1.0)
+        least, largest = float(low[0]), float(high[0])
+        columns = _all_columns(index)
+
+        def at(log_prices: Floats) -> tuple[Floats, NDArray[np.int64]]:
+            return _frequencies_at(log_prices[hosts], index, floor, most, columns)
+
+        has_all = given(at(low)[0]) <= takes
+        for _ in range(math.ceil(math.log2((largest - least) / _alike(least, largest)))):
+            middle = (low + high) / 2
+            frequencies, reached = at(middle)
+            is_over = given(frequencies) >= takes
+            low, high = np.where(is_over, middle, low), np.where(is_over, high, middle)
+            columns = np.where(is_over[hosts], (reached, columns[1]), (columns[0], reached))
+        (more, _), (less, _) = at(low), at(high)
+        for_more, for_less = given(more), given(less)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.clip((takes - for_less) / (for_more - for_less), 0.0, 1.0)
+            rarer = np.minimum(takes / for_less, 1.0)
+        share, rarer = np.nan_to_num(share), np.nan_to_num(rarer, nan=1.0)
+        held = rarer[hosts] * (less + share[hosts] * (more - less))
+        return np.where(has_all[hosts], np.inf, held)
 
 
 class SharedPolls:
@@ -208,34 +245,60 @@ class SharedPolls:
         ]
         self._costs = costs
 
-    def frequencies(
-        self, budget: float, within: float | None = None, room: Floats | None = None
-    ) -> Floats:
-        """Polls per second of each page, as of `PricedPolls.frequencies`."""
-        whole = budget if within is None else within
+    def frequencies(self, budget: float) -> Floats:
+        """Polls per second of each page under a budget; see `PricedBudget.frequencies`."""
+        return self.under(budget).frequencies()
+
+    def under(self, budget: float, within: float | None = None) -> "SharedBudget":
+        """The polls of a budget, as of `PricedPolls.under`."""
+        return SharedBudget(budget, budget if within is None else within, self._costs, self._groups)
+
+
+class SharedBudget:
+    """What a budget, a part of that `within`, buys of `SharedPolls`."""
+
+    def __init__(
+        self,
+        budget: float,
+        within: float,
+        costs: Floats,
+        groups: Sequence[tuple[float, NDArray[np.int64], PricedPolls]],
+    ) -> None:
+        self._budget, self._costs, self._groups = budget, costs, groups
+        self._priced = cache(lambda group, amount: groups[group][2].under(amount, within))
+
+    def frequencies(self, room: Floats | None = None) -> Floats:
+        """Polls per second of each page, as of `PricedBudget.frequencies`."""
         frequencies = np.zeros(len(self._costs))
-        left, others = budget, self._groups
+        left, others = self._budget, list(range(len(self._groups)))
         while others:
-            total = math.fsum(share for share, _, _ in others)
+            total = math.fsum(self._groups[group][0] for group in others)
             spent, hungry = 0.0, []
-            for share, own, polls in others:
+            for group in others:
+                share, own, _ = self._groups[group]
                 amount = left * share / total
                 own_room = None if room is None else room[own]
-                frequencies[own] = polls.frequencies(amount, within=whole, room=own_room)
+                frequencies[own] = self._priced(group, amount).frequencies(own_room)
                 used = float(self._costs[own] @ frequencies[own])
                 if used < (1.0 - _SATED) * amount:
                     spent += used
                 else:
-                    hungry.append((share, own, polls))
+                    hungry.append(group)
             if len(hungry) == len(others):
                 break
             left, others = left - spent, hungry
         return frequencies
 
 
-def _rows(table: Floats, pages: NDArray[np.int64]) -> Floats:
+def _rows(table: Floats, pages: NDArray[np.int64] | slice) -> Floats:
     """The rows of these pages; a table of one row is for all."""
     return table if len(table) == 1 else table[pages]
+
+
+def _all_columns(log_index: Floats) -> NDArray[np.int64]:
+    """Of each page the least and the last of all columns, as `_frequencies_at` takes them."""
+    pages, count = log_index.shape
+    return np.array((np.zeros(pages, np.int64), np.full(pages, count)))
 
 
 def _alike(low: float, high: float) -> float:
@@ -244,13 +307,19 @@ def _alike(low: float, high: float) -> float:
 
 
 @kernel(nogil=True)
-def _frequencies_at(log_prices: Floats, log_index: Floats, floor: Floats, most: Floats) -> Floats:
-    """Polls per second of each page at its price, within bounds."""
-    pages, columns = log_index.shape
-    frequencies = np.empty(pages)
+def _frequencies_at(
+    log_prices: Floats, log_index: Floats, floor: Floats, most: Floats, columns: NDArray[np.int64]
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Polls per second of each page at its price, within bounds.
+
+    Also the first column where the index of each page reaches its price: it is between the two of
+    `columns`.
+    """
+    pages, count = log_index.shape
+    frequencies, reached = np.empty(pages), np.empty(pages, np.int64)
     for page in range(pages):
         index, log_price = log_index[page], log_prices[page]
-        low, column = 0, columns
+        low, column = columns[0, page], columns[1, page]
         while low < column:
             middle = (low + column) // 2
             if index[middle] < log_price:
@@ -258,7 +327,7 @@ def _frequencies_at(log_prices: Floats, log_index: Floats, floor: Floats, most: 
             else:
                 column = middle
         frequency = 0.0
-        if column < columns:
+        if column < count:
             inner = max(column, 1)
             before, after = index[inner - 1], index[inner]
             part = 0.0 if log_price < before else 1.0
@@ -266,4 +335,5 @@ def _frequencies_at(log_prices: Floats, log_index: Floats, floor: Floats, most: 
                 part = min(max((log_price - before) / (after - before), 0.0), 1.0)
             frequency = 1.0 / (_TIMES[inner - 1] * (_TIMES[inner] / _TIMES[inner - 1]) ** part)
         frequencies[page] = min(max(frequency, floor[page]), most[page])
-    return frequencies
+        reached[page] = column
+    return frequencies, reached

@@ -224,16 +224,22 @@ class BoundedPages:
         self, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Of pages, the longest interval, and that after which they are overdue."""
-        columns = self._pages.columns
-        # They depend on few values, which most pages have in common.
-        own = [columns[name][rows] for name in ("longest", "shortest", "changes")]
-        first, numbers = _distinct(own)
-        waits = np.zeros((len(first), 2))
-        for number, row in enumerate(rows[first].tolist()):
-            one = OwnBounds(self._pages, row)
+        distinct, numbers = self._distinct(rows)
+        waits = np.zeros((len(distinct), 2))
+        for number, one in enumerate(distinct):
             waits[number] = self._intervals(one)[1], self._most_wait(one)
         longest, most_waits = waits[numbers].T
         return longest, most_waits
+
+    def _distinct(self, rows: NDArray[np.int64]) -> tuple[list[OwnBounds], NDArray[np.int64]]:
+        """Pages that differ in what intervals depend on, and of each row the number of its like.
+
+        That are few values, which most pages have in common.
+        """
+        columns = self._pages.columns
+        own = [columns[name][rows] for name in ("longest", "shortest", "changes")]
+        first, numbers = _distinct(own)
+        return [OwnBounds(self._pages, row) for row in rows[first].tolist()], numbers
 
     def started(self, page_id: int) -> None:
         """A poll of a page has begun."""
@@ -308,6 +314,27 @@ class BoundedPages:
         `rate`: under another budget, in cost units a second; None: under the present one.
         """
         return self._intervals(self._of(page_id), rate)
+
+    def intervals_of(
+        self, page_ids: Sequence[int]
+    ) -> Callable[[float], tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """A function that gives `intervals` of these pages under a budget, as long as none changes.
+
+        The same as to ask for them page by page, and much faster for many.
+        """
+        rows = self._pages.rows_of(page_ids)
+        kept = rows >= 0
+        distinct, numbers = self._distinct(rows[kept])
+
+        def under(rate: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            intervals = np.full((len(rows), 2), self._intervals(_UNBOUNDED, rate))
+            if distinct:
+                own = np.array([self._intervals(one, rate) for one in distinct])
+                intervals[kept] = own[numbers]
+            shortest, longest = intervals.T
+            return shortest, longest
+
+        return under
 
     def demanded(self) -> float:
         """Cost units a second that it takes to poll pages as often as users want at least."""

@@ -1,7 +1,7 @@
 """What is kept of the pages that have bounds: by columns, as there may be a million."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,6 +123,14 @@ class OwnBoundsTable:
     def rows(self) -> NDArray[np.int64]:
         """The rows of all pages, by id."""
         return self._row_of[self._row_of >= 0].astype(np.int64)
+
+    def rows_of(self, page_ids: Sequence[int]) -> NDArray[np.int64]:
+        """The rows of pages; -1: nothing is kept of the page."""
+        ids = np.asarray(page_ids, np.int64)
+        rows = np.full(len(ids), -1)
+        known = (ids >= 0) & (ids < len(self._row_of))
+        rows[known] = self._row_of[ids[known]]
+        return rows
 
     def values(self, row: int) -> Any:
         """The fields of a row, a tuple; -1 stands for an interval that is not given."""

@@ -48,3 +48,24 @@ def test_a_watched_page_has_title_and_text(tmp_path: Path) -> None:
         (None, '"price": 5'),
         (None, None),
     ]
+
+
+def test_each_of_many_pages_has_the_text_of_its_own_parts(tmp_path: Path) -> None:
+    count = 230  # more than are read at once
+    with Store.open(tmp_path / "x.db") as store:
+        new = [
+            NewPage(f"http://{n}.example/", select=("h1",) if n % 3 == 0 else None)
+            for n in range(count)
+        ]
+        store.add_pages(new, now=0.0)
+        polls = []
+        for n in range(count):
+            version = Version(n, 1.0, "text/html", b"<h1>Day %d</h1><p>Rain" % n, f"{n}")
+            seen = Observation(n, 1.0, Outcome.CHANGED)
+            polls.append(PollResult(seen, PageMemory(), version))
+        store.commit(Batch(polls=tuple(polls)))
+    export_collection(tmp_path / "x.db", tmp_path / "x.jsonl", now=0.0)
+    pages = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
+    assert [page["text"] for page in pages] == [
+        f"Day {n}" if n % 3 == 0 else f"Day {n}\nRain" for n in range(count)
+    ]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pollwise.errors import InputError
 from pollwise.insight.dispersion import Spread
-from pollwise.insight.forecaster import Forecaster
+from pollwise.insight.forecaster import Forecaster, _first_reaching, _marks
 from pollwise.knapsack import allocate
 from pollwise.metrics import score
 from pollwise.objectives import Age, Delay, Detection, Ephemeral, Freshness
@@ -30,6 +30,16 @@ rates_per_day = st.lists(st.floats(0.01, 10.0), min_size=1, max_size=6)
 def known(objective, rates, **options) -> Forecaster:
     """Forecasts for pages whose rates are known for sure."""
     return Forecaster(objective, rates, np.eye(len(rates)), **options)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 7, 8, 9, 16, 17, 96])
+def test_the_first_place_that_reaches_a_level_is_found(columns):
+    generator = np.random.default_rng(columns)
+    rows = np.sort(generator.random((500, columns)).round(2), axis=1)
+    levels = np.concatenate([generator.random(498).round(2), (0.0, 1.0)])
+    reached = rows >= levels[:, None]
+    expected = np.where(reached.any(axis=1), reached.argmax(axis=1), columns - 1)
+    assert _first_reaching(rows, _marks(rows), levels).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.name)

@@ -98,3 +98,21 @@ def test_pages_of_no_weight_are_polled_as_far_as_hosts_take():
     hosts = HOSTS, np.array([3e-3, 1.0])
     known = Forecaster(Freshness(), RATES, np.eye(6), 0.0, hosts=hosts)
     assert known.frequencies(0.6) == pytest.approx([1e-3] * 3 + [0.1] * 3)
+
+
+@pytest.mark.parametrize("groups", [None, (np.array([0, 1, 0, 1, 0, 1]), np.array([0.3, 0.7]))])
+def test_prices_and_bounds_of_a_budget_are_worked_out_once(groups):
+    asked = []
+
+    def hope(round_time):
+        asked.append(round_time)
+        return np.ones((1, 6))
+
+    def intervals(budget):
+        return np.zeros(6), np.full(6, 1e6)
+
+    takes = np.array([1e-3, 1e-2])
+    hosted = forecaster(takes, hope=hope, intervals=intervals, groups=groups)
+    given = np.bincount(HOSTS, hosted.frequencies(6e-3))
+    assert given[0] == pytest.approx(1e-3)  # so pages were priced by hosts, too
+    assert len(asked) == (1 if groups is None else 3)  # of each group, and of all pages

@@ -10,7 +10,7 @@ from pollwise.errors import InputError
 from pollwise.insight.dispersion import POISSON
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.knowledge import read_knowledge
-from pollwise.insight.plan import read_plan
+from pollwise.insight.plan import plan_of, read_plan
 from pollwise.insight.status import read_status
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.store import Store
@@ -96,3 +96,17 @@ def test_of_pages_that_are_all_paused_nothing_is_foreseen(tmp_path):
 def test_without_polls_nothing_is_known_of_the_past(tmp_path):
     watched(tmp_path / "new", np.empty((0, PAGES)))
     assert read_knowledge(tmp_path / "new").spread(DAY) == POISSON
+
+
+def test_what_is_planned_twice_is_worked_out_once(tmp_path):
+    watched(tmp_path / "x", np.random.default_rng(1).random((48, PAGES)) < 0.1)
+    known = read_knowledge(tmp_path / "x")
+    first = plan_of(known)
+    forecaster = known.forecaster
+    del vars(known)["forecaster"]
+    again = plan_of(known)
+    assert "forecaster" not in vars(known)
+    assert again == first == plan_of(read_knowledge(tmp_path / "x"))
+    # The curve has the same figures, and those in between.
+    assert set(map(id, first.results)) <= set(map(id, known.curve))
+    assert known.found_without_bounds == pytest.approx(forecaster.found(known.rate))

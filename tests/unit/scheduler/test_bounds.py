@@ -436,3 +436,24 @@ def test_whether_few_pages_come_or_many_does_not_matter(monkeypatch) -> None:
         return deadlines, first, taken
 
     assert planned(few=0) == planned(few=100)
+
+
+@pytest.mark.parametrize(
+    "bounds", [Bounds(), AUTOMATIC, Bounds(3600.0, 20.0), Bounds(3600.0, 20.0, automatic=True)]
+)
+def test_intervals_of_many_pages_are_those_of_each(bounds):
+    own = itertools.product((None, 60.0, 10 * DAY), (None, 0.0, 300.0), (0, 11, 12, 13, 14, 30))
+    watched = tuple(
+        Page(n, longest_interval=longest, shortest_interval=shortest, changes_in_a_row=changes)
+        for n, (longest, shortest, changes) in enumerate(own)
+        if longest is None or shortest is None or shortest <= longest
+    )
+    kept = BoundedPages(bounds, 0.1)
+    kept.add(watched, 0.0)
+    page_ids = [page.id for page in reversed(watched)] + [10_000, 7]
+    under = kept.intervals_of(page_ids)
+    for rate in (1e-5, 0.1, 10.0):
+        shortest, longest = under(rate)
+        each = [kept.intervals(page_id, rate) for page_id in page_ids]
+        assert list(zip(shortest, longest, strict=True)) == each
+    assert [len(column) for column in kept.intervals_of([])(1.0)] == [0, 0]

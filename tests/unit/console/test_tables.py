@@ -1,0 +1,65 @@
+"""Tables of many lines are those that rich would draw, in a fraction of the time."""
+
+from contextlib import redirect_stdout
+from io import StringIO
+
+import pytest
+from rich.table import Column, Table
+
+from pollwise.console.streams import stdout
+from pollwise.console.tables import _Shortened, print_lines
+
+WIDE = "京都の天気"
+URL = "https://example.org/" + "news/" * 30 + "today.html"
+ROWS = [
+    ("Town hall", "https://example.org/", "watched"),
+    ("", URL, "new"),
+    (WIDE * 8, f"https://example.org/{WIDE}", "failing"),
+    ("two\nlines", "https://example.org/\tb\x1b[31m\u202ec", "paused"),
+]
+
+
+def columns() -> list[Column]:
+    return [Column("name"), Column("page"), Column("state", no_wrap=True)]
+
+
+def printed(rows) -> list[str]:
+    with redirect_stdout(StringIO()) as out:
+        print_lines(columns(), rows)
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [60, 100, 500])
+@pytest.mark.parametrize("rows", [ROWS, ROWS[:1] * 3])
+def test_lines_are_those_that_rich_draws(terminal, monkeypatch, rows, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    with terminal.in_use():
+        print_lines(columns(), rows)
+        own = terminal.getvalue()
+        terminal.truncate(0)
+        terminal.seek(0)
+        table = Table(*columns())
+        for *texts, state in rows:
+            table.add_row(*map(_Shortened, texts), state)
+        stdout().print(table)
+    assert own == terminal.getvalue()
+
+
+def test_a_very_long_text_in_a_file_takes_room_on_its_own_line_only():
+    long = "https://example.org/" + "x" * 2000
+    *head, first, second, foot = printed([("", long, "new"), ("", "https://example.org/", "new")])
+    assert long in first
+    assert max(map(len, (*head, second, foot))) < 120
+    assert first.endswith("│ new   │")
+    assert second.endswith("│ new   │")
+
+
+def test_what_is_wide_is_whole_in_a_file():
+    [line] = [line for line in printed(ROWS) if "failing" in line]
+    assert WIDE * 8 in line
+    assert "…" not in line
+
+
+def test_nothing_unseen_is_written():
+    told = "\n".join(printed(ROWS))
+    assert not {"\x1b", "\u202e", "\t"} & set(told)
