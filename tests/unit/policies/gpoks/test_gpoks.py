@@ -109,7 +109,11 @@ def test_amounts_come_close_to_the_best_ones():
 
 
 class PlainGPOKS:
-    """The same game, computed anew from all observations at every poll."""
+    """The same game, computed anew from all observations at every poll.
+
+    `rounded` are the values of a variant without draws as the policy has them: where all are equal
+    but for rounding, that decides the printed deal.
+    """
 
     def __init__(self, variant: str, deal: str, count: int, resolution: int, seed: int) -> None:
         self.variant, self.printed, self.resolution = variant, deal == "printed", resolution
@@ -119,6 +123,7 @@ class PlainGPOKS:
         self.seen = [([], []) for _ in range(count)]
         self.steps = [1] * count
         self.credit = [(page + 1) * GOLDEN_RATIO % 1.0 for page in range(count)]
+        self.rounded = np.zeros((count, resolution))
 
     def posterior(self, page: int):
         at, rewards = self.seen[page]
@@ -148,7 +153,9 @@ class PlainGPOKS:
             if self.variant == "gpr":
                 return mean
             if self.variant == "ucb":
-                return mean + 2.0 * deviation
+                rounded = self.rounded[page, steps - 1]
+                assert rounded == pytest.approx(mean + 2.0 * deviation, rel=1e-9)
+                return rounded
             if self.variant == "ts":
                 return drawn[page][steps - 1]
             above = self.generator.standard_normal()
@@ -188,8 +195,11 @@ def test_a_plain_game_makes_the_same_polls(variant, deal):
     policy = new_policy(3, variant, deal=deal, resolution=20)
     plain = PlainGPOKS(variant, deal, 3, 20, seed=7)
     for now in range(1, 300):
+        polled = policy.select(now, 1).page_ids.tolist()
+        if variant == "ucb":
+            plain.rounded = values_as_drawn(policy, variant, 3)
         page = plain.select()
-        assert policy.select(now, 1).page_ids.tolist() == [page]
+        assert polled == [page]
         assert policy.state.pages["steps"][:3].tolist() == plain.steps
         outcome = Outcome(int(rng.random() < 0.1 * (page + 1)))
         plain.observe(page, outcome)
