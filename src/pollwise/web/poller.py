@@ -79,7 +79,7 @@ Notice = HostBlocked | HostPaced
 """What a poll tells of the page's host, for the scheduler."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: as `FetchResult`
 class PollReport:
     """Everything that one poll brought: its `result`, and what it tells of the page's host.
 
