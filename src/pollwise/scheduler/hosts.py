@@ -1,6 +1,7 @@
 """When the hosts of pages may be polled, and which pages wait in line for them."""
 
 import heapq
+import json
 import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,9 @@ __all__ = ["Hosts", "hosts_of"]
 _NEW = Host()
 _MOST_MEASURED = 1000
 """Hosts whose answering times are kept: the slowest matter most."""
+_TOLD_AGAIN = 1.0
+"""Seconds for which their text is kept: to make it takes as long as all else that is saved, and
+the times are averages."""
 
 
 class Hosts:
@@ -64,6 +68,8 @@ class Hosts:
         # outdated times are dropped late.
         self._expected: dict[str, float] = {}
         self._free: list[tuple[float, str]] = []
+        self._answers = (-math.inf, "")
+        """When `answers_text` was made last, and what it was."""
 
     def free_at(self, scope: str, now: float) -> float:
         """From when on pages of a scope may be polled."""
@@ -230,16 +236,23 @@ class Hosts:
             if math.isfinite(limit.next_at)
         }
 
-    def answers_state(self) -> dict[str, float]:
-        """For a JSON text, by scope: the seconds that answers take, of the slowest hosts."""
-        measured = [
-            (scope, host.answers_in)
-            for scope, host in self._hosts.items()
-            if host.answers_in >= 0.001
-        ]
-        if len(measured) > _MOST_MEASURED:
-            measured = heapq.nlargest(_MOST_MEASURED, measured, key=itemgetter(1))
-        return {scope: round(seconds, 3) for scope, seconds in measured}
+    def answers_text(self, now: float) -> str:
+        """A JSON text, by scope: the seconds that answers take, of the slowest hosts.
+
+        It may be of a second before.
+        """
+        made_at, text = self._answers
+        if not made_at <= now < made_at + _TOLD_AGAIN:
+            measured = [
+                (scope, host.answers_in)
+                for scope, host in self._hosts.items()
+                if host.answers_in >= 0.001
+            ]
+            if len(measured) > _MOST_MEASURED:
+                measured = heapq.nlargest(_MOST_MEASURED, measured, key=itemgetter(1))
+            text = json.dumps({scope: round(seconds, 3) for scope, seconds in measured})
+            self._answers = now, text
+        return text
 
     def load(
         self,
@@ -251,6 +264,7 @@ class Hosts:
         seconds that answers take.
         """
         self._hosts = hosts
+        self._answers = (-math.inf, "")
         for scope, seconds in answers.items():
             self._hosts[scope] = self._host(scope)._replace(answers_in=seconds)
         for scope, (rate, next_at) in limits.items():
