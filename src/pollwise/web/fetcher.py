@@ -319,7 +319,8 @@ class HttpFetcher:
         is_given = parts.scope in self._given
         begun = Begun(url, self._deadlines, told, self._told)
         try:
-            headers = conditions | self._sent_along(url, is_given)
+            own = self._sent_along(url, is_given)
+            headers = conditions | own if own else conditions
             session = self._session_to(is_any=self._allow_private or is_given)
             begun.lent = ask_at_once(session, parts, headers, begun.heard)
         except (aiohttp.ClientError, ValueError, PostponedError):
