@@ -33,7 +33,7 @@ from pollwise.policies.index.bayes_index import BayesianIndex
 BOUNDS = {
     "bytes a page": 310.0,
     "a decision, 100,000 pages to 1,000": 3.0,
-    "calls a poll": 340.0 if sys.version_info < (3, 12) else math.inf,
+    "calls a poll": 325.0 if sys.version_info < (3, 12) else math.inf,
 }
 TIMES = 5
 RUNS = 3

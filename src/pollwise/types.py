@@ -6,7 +6,8 @@ Times are float seconds of UTC since 1970 (in the papers' worlds one time step i
 import enum
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, make_dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ __all__ = [
     "StateDict",
     "Version",
     "has_same_parts",
+    "plain_observation",
     "seen_page",
 ]
 
@@ -93,9 +95,9 @@ class Page:
 def seen_page(page: Page, at: float, changes_in_a_row: int) -> Page:
     """The page once its latest copy is of the time `at`.
 
-    As `replace` gives it, which takes three times as long: that is so at every poll.
+    As `replace` gives it, which takes thirty times as long: that is so at every poll.
     """
-    return Page(
+    made: Page = _PageDraft(
         page.id,
         page.url,
         page.scope,
@@ -114,6 +116,8 @@ def seen_page(page: Page, at: float, changes_in_a_row: int) -> Page:
         page.name,
         page.render,
     )
+    made.__class__ = Page
+    return made
 
 
 def has_same_parts(page: Page, other: Page) -> bool:
@@ -160,6 +164,28 @@ class Observation:
     reverted: bool = False
     items: tuple[Item, ...] | None = None
     relevance: float | None = None
+
+
+def _draft_of(kind: type) -> Any:
+    """A class with the slots of a frozen one, whose objects become of that by their `__class__`.
+
+    To set a field of a frozen object, as its own `__init__` does, takes ten times as long.
+    """
+    return make_dataclass(f"{kind.__name__}Draft", [one.name for one in fields(kind)], slots=True)
+
+
+_PageDraft, _ObservationDraft = _draft_of(Page), _draft_of(Observation)
+
+
+def plain_observation(
+    page_id: int, polled_at: float, outcome: Outcome, last_changed_at: float | None, cost: float
+) -> Observation:
+    """An observation that tells no more than this, made in a sixth of the time."""
+    made: Observation = _ObservationDraft(
+        page_id, polled_at, outcome, last_changed_at, None, cost, False, None, None
+    )
+    made.__class__ = Observation
+    return made
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,7 +26,7 @@ and unpacking a tenth of the time of a poll."""
 _PLAIN = "http:"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: each poll makes one, which would take three times as long
 class Watched:
     """A page, and what is remembered of it for the next poll: the one copy that a run holds.
 

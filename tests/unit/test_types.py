@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from pollwise.types import (
     PageMemory,
     Selection,
     Version,
+    plain_observation,
     seen_page,
 )
 
@@ -78,3 +80,14 @@ def test_a_page_that_was_seen_differs_in_nothing_else():
     page = Page(**told)
     seen = dataclasses.replace(page, seen_at=5.0, changes_in_a_row=3)
     assert seen_page(page, 5.0, 3) == seen
+
+
+def test_what_is_made_quickly_is_like_any_other():
+    made = plain_observation(7, 5.0, Outcome.UNCHANGED, 4.0, 0.5)
+    usual = Observation(7, 5.0, Outcome.UNCHANGED, last_changed_at=4.0, cost=0.5)
+    for quick, like in ((made, usual), (seen_page(Page(3), 5.0, 0), Page(3, seen_at=5.0))):
+        assert type(quick) is type(like)
+        assert (quick, hash(quick), repr(quick)) == (like, hash(like), repr(like))
+        assert pickle.loads(pickle.dumps(quick)) == dataclasses.replace(quick) == like
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(quick, dataclasses.fields(quick)[0].name, 1)

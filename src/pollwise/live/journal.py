@@ -28,8 +28,10 @@ from pollwise.types import Page, StateDict
 
 __all__ = ["InitialState", "Journal", "rerun"]
 
-_STATE_SHARE = 0.01
+_SHARE = 0.01
 """The greatest share of the time to spend on each thing that is written now and then."""
+_SCHEDULER_SHARE = 0.005
+"""That for the scheduler's state, which even of thousands of hosts is made in a millisecond."""
 _BYTES_A_SECOND = 50e6
 """How fast such a thing is written if it is large: all of it goes into the database anew, and
 before that into its log."""
@@ -140,7 +142,7 @@ class Journal:
             self._log_room = _MOST_EVENTS
         self._untold: set[int] = set()
         """Pages that were polled, of which nothing learned is written yet."""
-        self._scheduler_state = _Seldom(scheduler.state, clock, stop)
+        self._scheduler_state = _Seldom(scheduler.state, clock, stop, share=_SCHEDULER_SHARE)
         self._other_states = {
             name: _Seldom(make, clock, stop, size=len) for name, make in states.items()
         }
@@ -245,7 +247,7 @@ class Journal:
 class _Seldom(Generic[T]):
     """Something to write, but not so often that it takes much time.
 
-    `size` gives the bytes of what is large.
+    `size` gives the bytes of what is large, `share` is the greatest one of the time.
     """
 
     def __init__(
@@ -255,8 +257,10 @@ class _Seldom(Generic[T]):
         stop: asyncio.Event,
         *,
         size: Callable[[T], int] = lambda made: 0,
+        share: float = _SHARE,
     ) -> None:
         self._make = make
+        self._share = share
         self._size = size
         self._clock = clock
         self._stop = stop
@@ -269,5 +273,5 @@ class _Seldom(Generic[T]):
             return None
         made = self._make()
         takes = self._clock() - asked_at + self._size(made) / _BYTES_A_SECOND
-        self._due = asked_at + takes / _STATE_SHARE
+        self._due = asked_at + takes / self._share
         return made

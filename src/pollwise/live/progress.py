@@ -1,7 +1,9 @@
 """What came of a turn of the loop, and what is remembered of pages for the turns to come."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from pollwise.events import (
     Added,
@@ -29,7 +31,7 @@ takes in ten a millisecond, and lets the loop go after each event."""
 _ADDED_AT_ONCE = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: what several ask for is kept beside the fields
 class Progress:
     """What came of a turn of the loop: the events for the scheduler, in order, and the reports of
     the polls among them.
@@ -46,16 +48,28 @@ class Progress:
     gone_or_back: frozenset[int] = frozenset()
     remembered: Mapping[int, PageMemory] = field(default_factory=dict)
 
-    @property
-    def changes(self) -> int:
-        """The polls that found a change."""
-        changed = [one for one in self.observations if one.outcome is Outcome.CHANGED]
-        return sum([one.page_id not in self.first_copies for one in changed])
-
-    @property
+    @cached_property
     def observations(self) -> list[Observation]:
         """What the polls told."""
         return [report.result.observation for report in self.reports]
+
+    @cached_property
+    def outcomes(self) -> Counter[Outcome]:
+        """How many polls had each outcome."""
+        return Counter([one.outcome for one in self.observations])
+
+    @cached_property
+    def cost(self) -> float:
+        """The cost units that the polls took."""
+        return sum([one.cost for one in self.observations])
+
+    @cached_property
+    def changes(self) -> int:
+        """The polls that found a change."""
+        if Outcome.CHANGED not in self.outcomes:  # as a rule
+            return 0
+        changed = [one for one in self.observations if one.outcome is Outcome.CHANGED]
+        return sum([one.page_id not in self.first_copies for one in changed])
 
     def happened(self, observation: Observation) -> ChangeKind | None:
         """What one of these polls found that changes tell of; None: nothing."""

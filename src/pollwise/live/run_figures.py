@@ -134,10 +134,9 @@ class RunMeter:
 
     def note(self, progress: Progress) -> None:
         """Count a turn of the loop."""
-        for report in progress.reports:
-            observation = report.result.observation
-            self._polls[observation.outcome] += 1
-            self._spent += observation.cost
+        for outcome, polls in progress.outcomes.items():
+            self._polls[outcome] += polls
+        self._spent += progress.cost
         self._changes += progress.changes
 
     def in_words(self) -> str:

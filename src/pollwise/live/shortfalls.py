@@ -50,7 +50,7 @@ class ShortfallTeller:
 
     def note(self, progress: Progress) -> None:
         """Take in a turn of the loop."""
-        self._spent += sum([one.cost for one in progress.observations])
+        self._spent += progress.cost
         self._look_on()
         now = self._clock()
         if now < self._look_at:

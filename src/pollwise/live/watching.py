@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, replace
@@ -102,8 +101,7 @@ class WatchRun:
 
     def note(self, progress: Progress) -> None:
         """Count a turn of the loop."""
-        seen = progress.observations
-        outcomes = Counter([one.outcome for one in seen])
+        seen, outcomes = progress.observations, progress.outcomes
         if outcomes[Outcome.CHANGED] or progress.gone_or_back:  # else nothing happened
             self.changes += sum([progress.happened(one) is not None for one in seen])
         self.polls += len(seen) - outcomes[Outcome.POSTPONED]

@@ -6,9 +6,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from types import MappingProxyType
 
+from pollwise.boot_clock import seconds_since_boot
 from pollwise.events import HostFreed
 from pollwise.fetch_settings import FetchSettings
-from pollwise.live.clock import LiveClock
 from pollwise.units import HOUR
 from pollwise.web.addresses import Addresses
 from pollwise.web.beside import Beside
@@ -89,7 +89,7 @@ async def web_poller(
             most_kept=most_polls(),
         ) as exchanges,
     ):
-        counting = LiveClock() if seconds is None else seconds
+        counting = seconds_since_boot if seconds is None else seconds
         fetcher = PoliteFetcher(
             exchanging(exchanges),
             delay=crawl_delay,

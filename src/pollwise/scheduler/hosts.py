@@ -1,6 +1,7 @@
 """When the hosts of pages may be polled, and which pages wait in line for them."""
 
 import heapq
+import json
 import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,10 @@ __all__ = ["Hosts", "hosts_of"]
 _NEW = Host()
 _MOST_MEASURED = 1000
 """Hosts whose answering times are kept: the slowest matter most."""
+_TOLD_AGAIN = 0.01
+_LONGEST_TOLD_AGAIN = 60.0
+"""Seconds, for each host and at most, for which their text is kept: to make it takes longer than
+all else that is saved, and the times are averages."""
 
 
 class Hosts:
@@ -58,12 +63,16 @@ class Hosts:
             scope: CellRate(Budget(rate, burst=max(1.0, rate))) for scope, rate in limits.items()
         }
         self._hosts: dict[str, Host] = {}
+        self._busy: dict[str, None] = {}
+        """The scopes that `state` may have to tell of, in an order that is always the same."""
         self._lines: dict[str, deque[int]] = {}
         self._waiting: set[int] = set()
         # When a host with a line is expected to be free; and a heap of the same, from which
         # outdated times are dropped late.
         self._expected: dict[str, float] = {}
         self._free: list[tuple[float, str]] = []
+        self._answers = (-math.inf, "")
+        """When `answers_text` was made last, and what it was."""
 
     def free_at(self, scope: str, now: float) -> float:
         """From when on pages of a scope may be polled."""
@@ -83,7 +92,7 @@ class Hosts:
 
     def block(self, scope: str, until: float) -> None:
         """A host wants to be left alone until a time."""
-        self._hosts[scope] = politeness.blocked(self._host(scope), until)
+        self._put(scope, politeness.blocked(self._host(scope), until))
 
     def pace(self, scope: str, delay: float, now: float) -> None:
         """A host asks for so many seconds between polls."""
@@ -172,9 +181,8 @@ class Hosts:
 
     def turn_away(self, scope: str, now: float) -> float:
         """When a page that found no room in line may come again."""
-        self._hosts[scope], until = politeness.turned_away(
-            self._host(scope), now, self._crawl_delay
-        )
+        host, until = politeness.turned_away(self._host(scope), now, self._crawl_delay)
+        self._put(scope, host)
         return max(until, self.limited_until(scope))
 
     def next_page(self, now: float) -> int | None:
@@ -188,7 +196,7 @@ class Hosts:
                 self._expect(scope, free)
                 continue
             line = self._lines[scope]
-            chosen = self._choose(line, now)
+            chosen = line[0] if len(line) == 1 else self._choose(line, now)
             self.leave(scope, chosen)
             if line:
                 self._expect(scope, now)
@@ -216,10 +224,13 @@ class Hosts:
     def state(self, now: float) -> list[tuple[str, float, float]]:
         """Rows for a JSON text: scope, pace, and from when on it may be polled."""
         rows = []
-        for scope, host in self._hosts.items():
+        for scope in self._busy:
+            host = self._hosts[scope]
             free = politeness.free_at(host, now, self._crawl_delay)
             if host.pace > 0 or free > now:
                 rows.append((scope, host.pace, free))
+        # The others are free for good, until they are polled again: time never falls.
+        self._busy = {scope: None for scope, _, _ in rows}
         return rows
 
     def limits_state(self) -> dict[str, tuple[float, float]]:
@@ -230,11 +241,24 @@ class Hosts:
             if math.isfinite(limit.next_at)
         }
 
-    def answers_state(self) -> dict[str, float]:
-        """For a JSON text, by scope: the seconds that answers take, of the slowest hosts."""
-        measured = [(scope, host.answers_in) for scope, host in self._hosts.items()]
-        slowest = heapq.nlargest(_MOST_MEASURED, measured, key=itemgetter(1))
-        return {scope: round(seconds, 3) for scope, seconds in slowest if seconds >= 0.001}
+    def answers_text(self, now: float) -> str:
+        """A JSON text, by scope: the seconds that answers take, of the slowest hosts.
+
+        It may be a minute old where there are thousands of hosts.
+        """
+        made_at, text = self._answers
+        kept_for = min(_TOLD_AGAIN * len(self._hosts), _LONGEST_TOLD_AGAIN)
+        if not made_at <= now < made_at + kept_for:
+            measured = [
+                (scope, host.answers_in)
+                for scope, host in self._hosts.items()
+                if host.answers_in >= 0.001
+            ]
+            if len(measured) > _MOST_MEASURED:
+                measured = heapq.nlargest(_MOST_MEASURED, measured, key=itemgetter(1))
+            text = json.dumps({scope: round(seconds, 3) for scope, seconds in measured})
+            self._answers = now, text
+        return text
 
     def load(
         self,
@@ -246,6 +270,8 @@ class Hosts:
         seconds that answers take.
         """
         self._hosts = hosts
+        self._busy = dict.fromkeys(hosts)
+        self._answers = (-math.inf, "")
         for scope, seconds in answers.items():
             self._hosts[scope] = self._host(scope)._replace(answers_in=seconds)
         for scope, (rate, next_at) in limits.items():
@@ -262,9 +288,13 @@ class Hosts:
 
     def _note(self, scope: str, host: Host, now: float) -> None:
         if scope:
-            self._hosts[scope] = host
+            self._put(scope, host)
             if scope in self._lines:
                 self._expect(scope, self.free_at(scope, now))
+
+    def _put(self, scope: str, host: Host) -> None:
+        self._hosts[scope] = host
+        self._busy[scope] = None
 
     def _expect(self, scope: str, free_at: float) -> None:
         """Expect a host with a line to be free at this time, instead of at an earlier guess."""

@@ -51,19 +51,19 @@ def state_text(
 
     `now` is -inf before the first event.
     """
-    return json.dumps(
+    text = json.dumps(
         {
             "rate": rate,
             "now": saved_at if math.isfinite(saved_at) else None,
             "next_at": next_at if math.isfinite(next_at) else None,
             "hosts": hosts.state(now),
             "limits": hosts.limits_state(),
-            "answers_in": hosts.answers_state(),
             "back_offs": back_offs.state(),
             "group_prices": group_prices,
             "host_prices": host_prices,
         }
     )
+    return f'{text[:-1]}, "answers_in": {hosts.answers_text(now)}}}'
 
 
 def read_state(text: str, rate: float) -> SavedState:

@@ -164,7 +164,7 @@ class FoundItem:
     published_at: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: each poll makes one, which would take three times as long
 class PollResult:
     """One poll: what it told, what to remember of the page, and the new version if it had changed.
 

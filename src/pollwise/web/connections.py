@@ -56,8 +56,12 @@ _MANY_HOSTS = 10_000
 _OUR_SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _OUR_SHORTAGE_LOOKING_UP = frozenset({socket.EAI_SYSTEM, socket.EAI_MEMORY})
 _NO_PORT = "no local port is free"
-_LINE = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t ]*[\x21-\x7e]+(?:[\t ]+[\x21-\x7e]+)*\r\n"
-_PLAIN = re.compile(rb"HTTP/1\.1 304(?: ([\x20-\x7e]*))?\r\n((?:%b)*)\r\n" % _LINE)
+# Nothing is tried twice: `++` and `*+` give nothing back.
+_LINE = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++:[\t ]*+[\x21-\x7e][\t\x20-\x7e]*+(?<![\t ])\r\n"
+_PLAIN = re.compile(rb"HTTP/1\.1 304(?: ([\x20-\x7e]*+))?\r\n((?:%b)*+)\r\n" % _LINE)
+# Of such lines, which have space only before a value or within it.
+_HEADERS = re.compile(rb"([^:]+):[\t ]*([^\r]+)\r\n")
+_HEADERS_TEXT = re.compile(_HEADERS.pattern.decode())
 _LONGEST_PLAIN = 4096
 _MOST_PLAIN = 64
 _ON_THE_WIRE = frozenset(
@@ -403,10 +407,8 @@ def _plain(data: bytes) -> RawResponseMessage | None:
     """An answer that is a 304 as plain as most are; None: it is for a parser to say what it is."""
     if len(data) > _LONGEST_PLAIN or (parts := _PLAIN.fullmatch(data)) is None:
         return None
-    # Such lines have one colon at least, and space only before a value or within it.
-    told = [line.partition(b":") for line in parts[2].split(b"\r\n")[:-1]]
-    lines = tuple([(name, value.lstrip(b"\t ")) for name, _, value in told])
-    headers = CIMultiDict([(name.decode(), value.decode()) for name, value in lines])
+    lines = tuple(_HEADERS.findall(parts[2]))
+    headers = CIMultiDict(_HEADERS_TEXT.findall(parts[2].decode()))
     if len(lines) > _MOST_PLAIN or not _ON_THE_WIRE.isdisjoint(map(str.lower, headers)):
         return None
     return RawResponseMessage(

@@ -37,7 +37,15 @@ from pollwise.events import HostBlocked, HostFreed, HostPaced
 from pollwise.sources.reading import takes_long
 from pollwise.sources.view import NO_HUB, WHOLE, HubLinks, Parts, UnreadableError
 from pollwise.store.records import Discoveries, PollResult
-from pollwise.types import Item, Observation, Outcome, Page, PageMemory, Version
+from pollwise.types import (
+    Item,
+    Observation,
+    Outcome,
+    Page,
+    PageMemory,
+    Version,
+    plain_observation,
+)
 from pollwise.web.beside import Beside
 from pollwise.web.change import Comparison, unmodified
 from pollwise.web.deadlines import time_limit
@@ -79,7 +87,7 @@ Notice = HostBlocked | HostPaced
 """What a poll tells of the page's host, for the scheduler."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: as `FetchResult`
 class PollReport:
     """Everything that one poll brought: its `result`, and what it tells of the page's host.
 
@@ -666,13 +674,8 @@ def _remembered(result: FetchResult, memory: PageMemory) -> PageMemory:
 def _observed(
     page: Page, memory: PageMemory, result: FetchResult, now: float, outcome: Outcome, cost: float
 ) -> Observation:
-    return Observation(
-        page.id,
-        now,
-        outcome,
-        last_changed_at=_last_changed_at(page, memory, result, now, outcome),
-        cost=cost,
-    )
+    changed_at = _last_changed_at(page, memory, result, now, outcome)
+    return plain_observation(page.id, now, outcome, changed_at, cost)
 
 
 def _last_changed_at(

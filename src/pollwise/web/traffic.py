@@ -6,6 +6,8 @@ __all__ = ["ANSWERS", "Traffic"]
 
 ANSWERS = ("2xx", "3xx", "4xx", "5xx", "none")
 """What came of an exchange: the class of its status; none: an error, or no answer."""
+_OF_STATUS = {int(kind[0]): kind for kind in ANSWERS[:-1]}
+"""By the first digit of the status."""
 
 
 @dataclass(slots=True)
@@ -26,8 +28,7 @@ class Traffic:
 
     def note_answer(self, status: int | None, wire_bytes: int) -> None:
         """Count an exchange that ended: its status (None: no answer), the bytes of its body."""
-        kind = "none" if status is None else f"{status // 100}xx"
-        self.answers[kind if kind in ANSWERS else "none"] += 1
+        self.answers[_OF_STATUS.get((status or 0) // 100, "none")] += 1
         self.bytes_received += wire_bytes
 
     def note_wait(self, seconds: float) -> None:

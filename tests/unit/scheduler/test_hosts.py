@@ -1,3 +1,4 @@
+import json
 import math
 
 from hypothesis import given, settings
@@ -37,6 +38,38 @@ def test_a_host_that_is_still_busy_is_asked_again_at_its_new_time():
     assert some.waits(1)
     assert some.next_page(9.0) == 1
     assert not some.waits(1)
+
+
+def test_hosts_are_told_of_while_they_are_busy():
+    some = hosts(line=1)
+    for scope in "abc":
+        some.poll_begun(scope, 0.0)
+    some.pace("b", 5.0, 0.0)
+    some.poll_ended("a", 1.0)
+    assert [row[0] for row in some.state(1.0)] == ["b", "c"]
+    some.poll_ended("b", 2.0)
+    some.poll_ended("c", 2.0)
+    assert some.state(100.0) == [("b", 5.0, 7.0)]  # its pace has to be known
+    some.poll_begun("a", 100.0)
+    assert {row[0] for row in some.state(100.0)} == {"a", "b"}
+
+
+def test_answering_times_are_told_again_where_there_are_many_hosts():
+    some = hosts(line=1)
+
+    def answer(number: int, now: float) -> None:
+        some.poll_begun(f"h{number}", now)
+        some.poll_ended(f"h{number}", now + 0.5)
+
+    for now in (0.0, 10.0):  # the first poll of a host is not measured
+        for number in range(200):
+            answer(number, now)
+    told = json.loads(some.answers_text(20.0))
+    assert told == {f"h{number}": 0.5 for number in range(200)}
+    answer(200, 20.0)
+    answer(200, 21.0)
+    assert json.loads(some.answers_text(21.9)) == told
+    assert json.loads(some.answers_text(22.1)) == {**told, "h200": 0.5}
 
 
 def test_a_host_that_is_always_busy_takes_no_more_memory_with_time():

@@ -53,8 +53,8 @@ class SqliteWriter:
         A header with bytes that are not UTF-8 has lone surrogates here. SQLite's text cannot hold
         those, but the server wants its etag back unchanged.
         """
-        if text is None:
-            return None
+        if text is None or text.isascii():  # as most is
+            return text
         try:
             text.encode()
         except UnicodeEncodeError:

@@ -40,7 +40,7 @@ _MARK = "crc32 "
 _CHECKSUM = 4
 _RESIDUE = 0x2144DF1C
 _LAYOUTS = 16
-"""Those whose dtypes are remembered: each commit has the same one."""
+"""Those that are remembered, with their dtypes: each commit has the same one. So are shapes."""
 _AT_ONCE = 10_000
 """Rows that one statement writes: they are in memory twice meanwhile."""
 # Kinds of dtype whose `str` describes them fully: no objects, no records.
@@ -169,8 +169,9 @@ def pack_rows(state: StateDict) -> tuple[str, list[tuple[int, bytes]]]:
                 f"array {name!r} has the shape {column.shape};"
                 f" expected one row for each of {len(page_ids)} pages"
             )
-    layout = [[name, column.dtype.str, column.shape[1:]] for name, column in columns.items()]
-    text = json.dumps(layout, separators=(",", ":"))
+    text = _layout(
+        tuple((name, column.dtype.str, column.shape[1:]) for name, column in columns.items())
+    )
     dtype = _row_dtype(text)
     records = np.empty(len(page_ids), dtype=dtype)
     for name, column in columns.items():
@@ -216,7 +217,7 @@ def pack_shared(state: StateDict) -> list[tuple[str, str, str, bytes]]:
     for name, array in state.items():
         if name != _PAGE_IDS and not name.startswith(_PREFIX):
             _check_dtype(name, array)
-            rows.append((name, array.dtype.str, json.dumps(array.shape), array.tobytes()))
+            rows.append((name, array.dtype.str, _shape_text(array.shape), array.tobytes()))
     return rows
 
 
@@ -239,6 +240,16 @@ def _check_dtype(name: str, array: NDArray[np.generic]) -> None:
         raise StateError(
             f"array {name!r} holds {array.dtype}; expected numbers, truth values, times or text"
         )
+
+
+@lru_cache(_LAYOUTS)
+def _layout(columns: tuple[tuple[str, str, tuple[int, ...]], ...]) -> str:
+    return json.dumps(columns, separators=(",", ":"))
+
+
+@lru_cache(_LAYOUTS)
+def _shape_text(shape: tuple[int, ...]) -> str:
+    return json.dumps(shape)
 
 
 @lru_cache(_LAYOUTS)

@@ -6,16 +6,16 @@ from functools import lru_cache
 from typing import Any
 
 from pollwise.checks import read_json
-from pollwise.types import Mask, MaskState, Noise
+from pollwise.types import Mask, MaskState, Noise, PageMemory
 
 __all__ = ["pack_noise", "unpack_noise"]
 
-_NOTHING = Noise()
+_NOTHING = PageMemory().noise  # the same one that most pages have
 
 
 def pack_noise(noise: Noise) -> str:
     """For `unpack_noise`; empty if nothing is known."""
-    if noise == _NOTHING:
+    if noise is _NOTHING or noise == _NOTHING:  # as of most pages
         return ""
     return json.dumps(astuple(noise), separators=(",", ":"), ensure_ascii=False)
 

@@ -24,7 +24,7 @@ from pollwise.store.records import (
     usual_cost,
 )
 from pollwise.store.tables.noise import pack_noise, unpack_noise
-from pollwise.types import Noise, Observation, Outcome, Page
+from pollwise.types import Observation, Outcome, Page
 from pollwise.watched_pages import WatchedPart, memory_of
 
 __all__ = [
@@ -45,7 +45,7 @@ __all__ = [
 
 Row = tuple[Any, ...]
 
-_NO_NOISE = Noise()
+_NO_NOISE = unpack_noise("")
 _OUTCOMES: dict[int | None, Outcome | None] = {None: None, **{int(one): one for one in Outcome}}
 
 
