@@ -20,7 +20,7 @@ from types import FunctionType
 from typing import Any
 
 from llvmlite import binding
-from numba.core import entrypoints, sigutils
+from numba.core import entrypoints, sigutils, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -29,16 +29,67 @@ from numba.core.registry import CPUDispatcher
 
 __all__ = ["Kernel"]
 
+_types: Any = types
 
-class _Part(JITCodeLibrary):
-    """The code of a part, to be linked into that of its callers."""
 
-    def _optimize_final_module(self) -> None:
-        """See numba; its callers are optimised with it in them."""
+class _Linked(JITCodeLibrary):
+    """Code that parts belong to: those that it calls, and theirs, each once."""
 
-    def _finalize_final_module(self) -> None:
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self._parts: dict[_Part, None] = {}
+
+    def add_linking_library(self, library: Any) -> None:
+        """See numba."""
+        if not isinstance(library, _Part):
+            super().add_linking_library(library)
+            return
+        library._ensure_finalized()
+        self._parts |= {library: None, **library._parts}
+        self._reload_init |= library._reload_init
+        for other in library._linking_libraries:
+            super().add_linking_library(other)
+
+    def _link_parts_into(self, module: Any) -> None:
+        for part in self._parts:
+            module.link_in(part._final_module, preserve=True)
+        # Only now: what may be left out, and nobody has called yet, would not be linked.
+        for part in self._parts:
+            part._let_be_left_out(module)
+
+
+class _Part(_Linked):
+    """The code of a part, to be linked into that of whoever is called by Python."""
+
+    def finalize(self) -> None:
+        """See numba; it is linked, checked and optimised with the rest."""
         self._finalize_dynamic_globals()
         self._finalized = True
+
+    def _let_be_left_out(self, module: Any) -> None:
+        """Have a module, into which it was linked, keep its functions for its own calls only."""
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == binding.Linkage.external:
+                module.get_function(function.name).linkage = "linkonce_odr"
+
+    def _get_module_for_linking(self) -> Any:
+        """See numba; for callers that others compile."""
+        if self._shared_module is None:
+            self._shared_module = self._final_module.clone()
+            self._link_parts_into(self._shared_module)
+            self._let_be_left_out(self._shared_module)
+            for other in dict.fromkeys(self._linking_libraries):
+                self._shared_module.link_in(other._get_module_for_linking(), preserve=True)
+        return self._shared_module
+
+
+class _Whole(_Linked):
+    """The code of a kernel that Python calls."""
+
+    def finalize(self) -> None:
+        """See numba."""
+        self._link_parts_into(self._final_module)
+        super().finalize()
 
 
 class _Kept(JITCodeLibrary):
@@ -125,6 +176,18 @@ class _PartCompiler(Compiler):
         return part
 
 
+class _WholeCompiler(Compiler):
+    """Compiles a kernel that Python calls."""
+
+    def compile_extra(self, func: FunctionType) -> Any:
+        """See numba."""
+        state = self.state
+        state.library = _Whole(state.targetctx.codegen(), func.__qualname__)
+        state.library.enable_object_caching()
+        state.flags.no_cfunc_wrapper = True  # C calls none
+        return super().compile_extra(func)
+
+
 class Kernel(CPUDispatcher):
     """What numba.njit would make of a function, but for its parts."""
 
@@ -152,12 +215,21 @@ class Kernel(CPUDispatcher):
             kept = self._cache, self._compiler.pipeline_class
             Kernel._under_way += 1
             try:
+                self._compiler.pipeline_class = _WholeCompiler
                 if is_part:
                     self._cache, self._compiler.pipeline_class = NullCache(), _PartCompiler
                 return super().compile(sig)
             finally:
                 Kernel._under_way -= 1
                 self._cache, self._compiler.pipeline_class = kept
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """See numba; callers hand over short whole numbers as long ones.
+
+        So a part is compiled once for both.
+        """
+        kws = {name: _lengthened(kind) for name, kind in kws.items()}
+        return super().get_call_template(tuple(map(_lengthened, args)), kws)
 
     def add_overload(self, cres: Any) -> None:
         """See numba; Python cannot call a part."""
@@ -167,6 +239,11 @@ class Kernel(CPUDispatcher):
         for environment in cres._find_referenced_environments():  # those of its parts, too
             cres.library.codegen.set_env(environment.env_name, environment)
         super().add_overload(cres)
+
+
+def _lengthened(kind: Any) -> Any:
+    is_short = isinstance(kind, _types.Integer) and kind.bitwidth < _types.int64.bitwidth
+    return _types.int64 if is_short else kind
 
 
 def _is_part(compiled: Any) -> bool:

@@ -157,6 +157,32 @@ def test_functions_that_others_compile_can_call_kernels():
     assert doubled(np.int16(5)) == 10
 
 
+def test_functions_that_others_compile_may_stand_between_kernels():
+    @numba.njit
+    def between(number):
+        return doubled_twice(number) + 1
+
+    @kernel
+    def outer(number):
+        return between(number) + doubled(number)
+
+    assert outer(2.25) == 14.5
+    assert doubled_twice(2.25) == 9.0
+
+
+def test_a_part_is_compiled_once_for_whole_numbers_of_all_lengths(monkeypatch):
+    monkeypatch.setattr(kernel_cache, "kernel_folder", lambda: "")
+    once = kernel(doubled.py_func)
+
+    @kernel
+    def summed(first, second, third):
+        return once(first) + once(second) + once(number=third)
+
+    assert summed(np.int32(-2), np.uint8(250), 2**40) == 2**41 + 496
+    assert len(once.overloads) == 1
+    assert once(np.int32(3)) == 6
+
+
 def test_who_has_nothing_compiled_calls_python(monkeypatch):
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
 

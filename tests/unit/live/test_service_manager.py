@@ -70,3 +70,13 @@ def test_without_a_socket_of_this_machine_nothing_happens(address):
     manager = ServiceManager.of({"NOTIFY_SOCKET": address})
     manager.ready()
     manager.stopping()
+
+
+async def test_where_nobody_hears_how_it_stands_nobody_is_woken_to_tell():
+    def status() -> str:
+        pytest.fail("it was asked for")
+
+    before = asyncio.all_tasks()
+    async with ServiceManager.of({}).beside(status):
+        await asyncio.sleep(0)
+        assert asyncio.all_tasks() == before
