@@ -5,7 +5,6 @@ it calls. So the code of all kernels is kept in one folder named after a hash of
 and an edit leads to another folder (`pollwise.kernel_folder`).
 """
 
-import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
@@ -19,8 +18,6 @@ __all__ = ["kernel"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _config: Any = numba.config
-_lock = threading.Lock()
-"""Decorating sets a variable that is numba's for the whole process, for a moment."""
 
 
 @overload
@@ -53,15 +50,6 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
         return function
     # Always said: else it would be as with the caller that happens to come first.
     options["_nrt"] = options.pop("allocates", True)
-    folder = kernel_folder()
-    with _lock:
-        others = _config.CACHE_DIR
-        try:
-            # numba reads it only here; functions that others decorate keep their own folder.
-            _config.CACHE_DIR = folder
-            made = Kernel(function, targetoptions={"nopython": True, **options})
-            if folder:
-                made.enable_caching()
-            return made
-        finally:
-            _config.CACHE_DIR = others
+    made = Kernel(function, targetoptions={"nopython": True, **options})
+    made.keep_in(kernel_folder())
+    return made

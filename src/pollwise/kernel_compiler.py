@@ -13,19 +13,28 @@ one does; and what numba needs itself is loaded in less than half of the time.
 Not all of what this builds upon is public, so pollwise asks for the versions of numba that have it.
 """
 
+import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property, partial
 from importlib.util import find_spec
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import binding
 from numba.core import entrypoints, sigutils, types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    NullCache,
+    UserProvidedCacheLocator,
+)
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime import nrtdynmod
 
 __all__ = ["Kernel"]
 
@@ -123,8 +132,36 @@ class _Kept(JITCodeLibrary):
         return self._shared_module
 
 
+class _Place(UserProvidedCacheLocator):
+    """Where the code of a kernel is, in a folder of ours instead of that of the user."""
+
+    def __init__(self, function: Callable[..., Any], file: str, folder: str) -> None:
+        super().__init__(function, file)
+        self._cache_path = os.path.join(folder, self.get_suitable_cache_subpath(file))
+
+    def get_source_stamp(self) -> str:
+        """See numba; the name of the folder tells by which sources its code was made."""
+        return ""
+
+
+class _Places(NamedTuple):
+    """What numba takes for a kind of places: it asks it for that of a function."""
+
+    folder: str
+
+    def from_function(self, function: Callable[..., Any], file: str) -> _Place:
+        """See numba."""
+        return _Place(function, file, self.folder)
+
+
 class _KeptResults(CompileResultCacheImpl):
     """What is compiled, as it is kept."""
+
+    _locator_classes: Any
+
+    def __init__(self, function: Callable[..., Any], folder: str) -> None:
+        self._locator_classes = [_Places(folder)]
+        super().__init__(function)
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         """See numba."""
@@ -139,7 +176,11 @@ class _KeptResults(CompileResultCacheImpl):
 class _KernelCache(FunctionCache):
     """The cache of a kernel, which is of use if it can be read and written, and no harm else."""
 
-    _impl_class = _KeptResults
+    _impl_class: Any
+
+    def __init__(self, function: Callable[..., Any], folder: str) -> None:
+        self._impl_class = partial(_KeptResults, folder=folder)
+        super().__init__(function)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """See numba; what cannot be read, as after a loss of power, is compiled anew."""
@@ -193,13 +234,15 @@ class Kernel(CPUDispatcher):
 
     _cache: Any
     _compiler: Any
+    _folder = ""
+    """Where its code is kept; empty: nowhere."""
     _under_way = 0
     """How many kernels are being compiled, by the thread that has numba's lock."""
     _is_numba_ready = False
 
-    def enable_caching(self) -> None:
-        """See numba."""
-        self._cache = _KernelCache(self.py_func)
+    def keep_in(self, folder: str) -> None:
+        """Keep its code in a folder, which is not looked at before it is compiled."""
+        self._folder = folder
 
     def compile(self, sig: Any) -> Any:
         """See numba."""
@@ -209,6 +252,8 @@ class Kernel(CPUDispatcher):
                 Kernel._is_numba_ready = True
             arguments = tuple(sigutils.normalize_signature(sig)[0])
             is_part = Kernel._under_way > 0
+            if self._folder and not is_part and isinstance(self._cache, NullCache):
+                self._cache = _KernelCache(self.py_func, self._folder)
             known = self.overloads.get(arguments)
             if known is not None and not is_part and _is_part(known):
                 del self.overloads[arguments]
@@ -246,6 +291,24 @@ def _lengthened(kind: Any) -> Any:
     return _types.int64 if is_short else kind
 
 
+class _LateLibrary:
+    """The code that counts references, made as soon as code is that it is linked into.
+
+    What is loaded from the disk has it in it.
+    """
+
+    def __init__(self, make: Callable[[Any], Any], context: Any) -> None:
+        self._make = make
+        self._context = context
+
+    @cached_property
+    def _made(self) -> Any:
+        return self._make(self._context)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made, name)
+
+
 def _is_part(compiled: Any) -> bool:
     return isinstance(compiled.library, _Part)
 
@@ -259,9 +322,14 @@ def _make_ready(context: Any) -> None:
     entrypoints.init_all()  # it may run code of others
     _load_array_functions()
     context.refresh = lambda: None
+    make, nrtdynmod.compile_nrt_functions = (
+        nrtdynmod.compile_nrt_functions,
+        partial(_LateLibrary, nrtdynmod.compile_nrt_functions),
+    )
     try:
         type(context).refresh(context)
     finally:
+        nrtdynmod.compile_nrt_functions = make
         del context.refresh
     context.refresh()
 

@@ -96,6 +96,7 @@ def _places() -> Iterator[Path]:
 def _hash_of_sources() -> str:
     """Hash the names and sources of all files whose code ends up in kernels."""
     digest = hashlib.sha256(__version__.encode())  # all there is of an archive without sources
+    constants = {os.path.join(_PACKAGE, name) for name in _CONSTANTS}
     for folder, folders, files in os.walk(_PACKAGE):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(files):
@@ -104,8 +105,8 @@ def _hash_of_sources() -> str:
                 path = os.path.join(folder, name)
                 with open(path, "rb", buffering=0) as file:
                     source = file.read()
-                relative = os.path.relpath(path, _PACKAGE)
-                if b"kernel_cache" in source or relative in _CONSTANTS:
+                if b"kernel_cache" in source or path in constants:
+                    relative = os.path.relpath(path, _PACKAGE)
                     digest.update(f"{relative} {len(source)} ".encode())
                     digest.update(source)
     return digest.hexdigest()[:16]

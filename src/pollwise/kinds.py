@@ -11,6 +11,7 @@ _BEGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 _NUMBERED = re.compile(r"([^\W\d]*)[-_.]?\d[\d\W_]*")
 _NUMBERED_WORD = re.compile(r"[^\W\d]+\d")
 _EXTENSION = re.compile(r"\.[a-z]{2,5}$", re.IGNORECASE)
+_DIGIT = re.compile("[0-9]")
 
 
 def kind_of(name: str) -> str:
@@ -78,7 +79,9 @@ def _masked_folders(path: str) -> str:
 def _masked(part: str) -> str:
     """A part of a path with `#` for a number at its end, `*` for a mixture such as p2ie-br32."""
     stem = _EXTENSION.sub("", part) if "." in part else part
-    if stem.isalpha() or not any(map(str.isdigit, stem)):
+    # To look at each character takes longer than all the rest.
+    has_digits = _DIGIT.search(stem) if stem.isascii() else any(map(str.isdigit, stem))
+    if not has_digits:
         return part
     ending = part[len(stem) :]
     numbered = _NUMBERED.fullmatch(stem)

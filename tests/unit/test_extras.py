@@ -78,3 +78,19 @@ def test_what_all_commands_need_takes_no_time_to_load():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
     )
     assert answer.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("parts", "others"),
+    [
+        ("live.control", ["aiohttp", "asyncio", "numba", "selectolax"]),
+        ("console.changes, pollwise.insight.changes", ["aiohttp", "asyncio", "numba"]),
+        ("live.watching, pollwise.console.watching", ["numba", "pollwise.relevance.terms"]),
+    ],
+)
+def test_a_command_loads_nothing_that_only_others_need(parts, others):
+    program = f"import sys, pollwise.{parts}; print([n for n in {others} if n in sys.modules])"
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert answer.stdout == "[]\n"

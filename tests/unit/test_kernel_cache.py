@@ -58,7 +58,8 @@ class Little:
             (self.package / Path(module.__file__).name).write_text(own)
         (self.package / "caller.py").write_text(CALLER)
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA")}
-        self.environment["PYTHONPATH"] = str(place)
+        compiler = Path(pollwise.__file__).parents[1]
+        self.environment["PYTHONPATH"] = os.pathsep.join(map(str, (place, compiler)))
         self.environment["XDG_CACHE_HOME"] = str(place / "cache")
         # Byte code of an edit within the same second would pass for that of the next one.
         self.environment["PYTHONDONTWRITEBYTECODE"] = "1"

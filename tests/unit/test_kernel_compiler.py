@@ -58,6 +58,23 @@ def square(number):
 print(square(3), sum(square.stats.cache_hits.values()))
 """
 
+FILLED = """\
+import numpy as np
+from numba.core.runtime import rtsys
+
+from pollwise.kernel_cache import kernel
+
+
+@kernel
+def filled(size):
+    made = np.empty(size)
+    made[:] = 2.0
+    return made
+
+
+print(filled(3).sum(), "_made" in vars(rtsys.library))
+"""
+
 CALLED_BY_ANOTHER = """\
 import sys
 
@@ -213,6 +230,10 @@ def test_errors_of_parts_are_raised_also_from_code_that_was_kept(tmp_path: Path)
 def test_functions_that_others_compile_can_call_code_that_was_kept(tmp_path: Path):
     for hits, said in enumerate(said_twice(CALLED_BY_ANOTHER, tmp_path)):
         assert said == f"3.0 {hits} False\n3.0\nno root\n3.0 True\n"
+
+
+def test_the_code_that_counts_references_is_made_only_to_compile(tmp_path: Path):
+    assert said_twice(FILLED, tmp_path) == ["6.0 True\n", "6.0 False\n"]
 
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])

@@ -10,6 +10,7 @@ from pollwise.insight.difference import Difference, difference_at, text_of
 from pollwise.insight.shards import stores_of
 from pollwise.insight.word_diff import Hunk, word_diff
 from pollwise.insight.words import moment
+from pollwise.sources.reading import LARGE
 from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
 from pollwise.store.place import command
@@ -17,7 +18,6 @@ from pollwise.store.records import ChangeKind, FoundItem, StoredChange, StoredVe
 from pollwise.store.retention import KEPT_POLLS
 from pollwise.times import no_seconds, parse_age, parse_time
 from pollwise.types import Outcome
-from pollwise.web.large_bodies import LARGE
 from pollwise.web.urls import canonical
 
 __all__ = [

@@ -8,13 +8,12 @@ from typing import Protocol
 
 from pollwise.errors import InputError
 from pollwise.insight.words import count
-from pollwise.sources.reading import read, read_plainly, takes_long
+from pollwise.sources.reading import LARGE, read, read_plainly, takes_long
 from pollwise.sources.recognition import recognised
 from pollwise.sources.view import WHOLE, Kind, Parts, UnreadableError, View
 from pollwise.store.base import StoreReader
 from pollwise.store.records import FoundItem, PageRecord, StoredVersion
 from pollwise.texts import printable
-from pollwise.web.large_bodies import LARGE
 from pollwise.web.noise.masks import left_of
 from pollwise.web.reading.page_parser import parse_page
 

@@ -9,9 +9,9 @@ from itertools import takewhile
 from pollwise.insight.changes import ListedChange, listed_with
 from pollwise.insight.difference import Difference, difference_of_texts, text_of
 from pollwise.insight.word_diff import Hunk, word_diff
+from pollwise.sources.reading import LARGE
 from pollwise.store.base import StoreReader
 from pollwise.store.records import PageRecord, StoredChange, StoredVersion
-from pollwise.web.large_bodies import LARGE
 
 __all__ = ["ReadingEntry", "ReadingList", "reading_list"]
 

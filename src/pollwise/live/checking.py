@@ -18,7 +18,7 @@ from pollwise.live.requests import LeaveHost
 from pollwise.live.web_polling import fetching
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.settings import WatchSettings, damaged_run, latest_settings
-from pollwise.sources.reading import read, takes_long
+from pollwise.sources.reading import LARGE, read, takes_long
 from pollwise.sources.selectors import read_selectors
 from pollwise.sources.view import WHOLE, Parts, UnreadableError, View
 from pollwise.store import Place, Store
@@ -27,7 +27,6 @@ from pollwise.types import Mask, MaskState, PageMemory
 from pollwise.web.beside import Beside
 from pollwise.web.change import compare
 from pollwise.web.fetcher import FetchResult
-from pollwise.web.large_bodies import LARGE
 from pollwise.web.noise.looks import says_the_same
 from pollwise.web.noise.masks import covered_blocks
 from pollwise.web.noise.search import differences, find_noise

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from pollwise.errors import InputError, StoreBusyError, StoreError, StoreInUseError
 from pollwise.events import Added, Budgeted, Event, HostBlocked, Removed, Signalled, Updated
-from pollwise.live.masking import masked, unmasked
 from pollwise.live.opening import opened, opened_again
 from pollwise.live.requests import (
     AddPages,
@@ -46,7 +45,6 @@ from pollwise.store.records import NewPage, PageRecord
 from pollwise.store.retention import parse_retention
 from pollwise.types import Page
 from pollwise.web.noise.by_hand import MaskChange
-from pollwise.web.rendering.browser import require_renderable
 
 if TYPE_CHECKING:
     from pollwise.store.postgres.shards import SplitDatabase
@@ -175,6 +173,10 @@ def ask(db: Place, request: Request, *, make: bool, say: Callable[[str], None]) 
     """
     match request:
         case AddPages(pages) | ChangePages(pages):
+            # Imported here, as below: what fetches and reads pages takes a command that only asks
+            # as long to load as all the rest. A process that polls has it.
+            from pollwise.web.rendering.browser import require_renderable
+
             require_renderable(pages)
         case ChangeSettings():
             _require_settings(request)
@@ -366,6 +368,8 @@ def _is_of_budget(request: Request) -> bool:
 
 def _remasked(store: Store, request: MaskPart | UnmaskPart) -> tuple[Effect, MaskChange]:
     """Change the masks of a page."""
+    from pollwise.live.masking import masked, unmasked
+
     record = _watched(store, request.url)
     if isinstance(request, UnmaskPart):
         effect, change = unmasked(store.path, record, request)

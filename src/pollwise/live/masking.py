@@ -4,7 +4,7 @@ from pollwise.errors import InputError
 from pollwise.insight.difference import shown_text
 from pollwise.insight.noise import set_masks
 from pollwise.live.requests import Effect, MaskPart, UnmaskPart
-from pollwise.sources.reading import read
+from pollwise.sources.reading import LARGE, read
 from pollwise.sources.recognition import recognised
 from pollwise.sources.view import Parts, UnreadableError, View
 from pollwise.store.base import StoreReader
@@ -13,7 +13,6 @@ from pollwise.store.records import PageRecord
 from pollwise.texts import printable
 from pollwise.types import Mask, MaskState
 from pollwise.web.change import fingerprint
-from pollwise.web.large_bodies import LARGE
 from pollwise.web.noise.by_hand import MaskChange, find_text, masks_of
 from pollwise.web.noise.masks import covered_blocks
 from pollwise.web.noise.search import MOST_MASKS, leaves_words

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from pollwise.checks import is_real
 from pollwise.errors import InputError
-from pollwise.relevance.terms import term_counts, terms
 
 __all__ = ["Judge", "Topic", "load_judge", "topic"]
 
@@ -41,6 +40,9 @@ def topic(words: str = "", examples: Sequence[str] = (), judge: str | None = Non
             "topic: there is none; give words such as 'marine biology', example pages, or the name"
             " of a Python callable as MODULE:FUNCTION"
         )
+    # Imported here, because its expressions take a while to compile, and most runs have no topic.
+    from pollwise.relevance.terms import term_counts, terms
+
     found = tuple(dict.fromkeys(terms(words)))
     if words and not found:
         raise InputError(

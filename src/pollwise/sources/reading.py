@@ -41,8 +41,10 @@ from pollwise.texts import printable
 from pollwise.web.noise.blocks import blocks_of, cut
 from pollwise.web.reading.page_encoding import decoded
 
-__all__ = ["read", "read_plainly", "takes_long"]
+__all__ = ["LARGE", "read", "read_plainly", "takes_long"]
 
+LARGE = 256 * 1024
+"""Bytes from which on a body is large, so that it takes long to read."""
 _HEAD = 256 * 1024
 """Bytes of a page in which its head is looked for."""
 

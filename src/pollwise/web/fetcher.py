@@ -14,6 +14,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from pollwise.errors import InputError, PostponedError
+from pollwise.sources.reading import LARGE
 from pollwise.sources.view import NO_HUB, HubLinks
 from pollwise.texts import one_line
 from pollwise.types import PageMemory
@@ -30,7 +31,7 @@ from pollwise.web.headers import (
     readable,
     validator,
 )
-from pollwise.web.large_bodies import LARGE, LargeBodies, Release, release_nothing
+from pollwise.web.large_bodies import LargeBodies, Release, release_nothing
 from pollwise.web.own_headers import OwnHeaders
 from pollwise.web.response_head import kept_head
 from pollwise.web.urls import Divided, joined, scope_of, spelled

@@ -6,10 +6,7 @@ from contextlib import ExitStack
 
 from pollwise.errors import PostponedError
 
-__all__ = ["LARGE", "LargeBodies", "Release", "release_nothing"]
-
-LARGE = 256 * 1024
-"""Bytes from which on a body is large."""
+__all__ = ["LargeBodies", "Release", "release_nothing"]
 
 Release = Callable[[], None]
 """Gives the place of a large body back; call it when the body is held no more. Further calls do

@@ -34,7 +34,7 @@ from typing import Any, Protocol, TypeVar
 
 from pollwise.errors import InputError, PostponedError
 from pollwise.events import HostBlocked, HostFreed, HostPaced
-from pollwise.sources.reading import takes_long
+from pollwise.sources.reading import LARGE, takes_long
 from pollwise.sources.view import NO_HUB, WHOLE, HubLinks, Parts, UnreadableError
 from pollwise.store.records import Discoveries, PollResult
 from pollwise.types import (
@@ -52,7 +52,7 @@ from pollwise.web.deadlines import time_limit
 from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none
 from pollwise.web.headers import parse_http_date
 from pollwise.web.hubs import Hubs
-from pollwise.web.large_bodies import LARGE, Release, release_nothing
+from pollwise.web.large_bodies import Release, release_nothing
 from pollwise.web.noise.looks import Copy, found_nothing, is_due
 from pollwise.web.polite_fetcher import APART, BegunFetch, PoliteFetcher
 from pollwise.web.robots_rules import Rules
