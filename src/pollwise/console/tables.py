@@ -85,19 +85,18 @@ def _lines(
     """The cells of a row of a table, line by line; mostly it is one line."""
     cells = []
     for column, width, text in zip(columns, widths, texts, strict=False):
-        taken = cell_len(text)
         if not console.is_terminal:
-            width = max(width, taken)
+            width = max(width, cell_len(text))
         told = text if column.no_wrap else short(text, width)
-        if taken == len(text) and text.isprintable() and len(told) <= width:
+        if cell_len(told) == len(told) <= width and text.isprintable():
             cells.append([told.ljust(width)])
             continue
         options = console.options.update(
             width=width, no_wrap=column.no_wrap, overflow=column.overflow
         )
-        drawn = console.render_lines(_cell(column, text), options)
+        drawn = console.render_lines(_cell(column, text), options) or [[]]  # there is no room
         cells.append(["".join(segment.text for segment in line) for line in drawn])
-    height = max(map(len, cells))
+    height = max(map(len, cells), default=0)
     for cell in cells:
         cell += [" " * cell_len(cell[0])] * (height - len(cell))
     return zip(*cells, strict=True)
