@@ -65,6 +65,16 @@ def test_a_very_long_text_in_a_file_takes_room_on_its_own_line_only():
     assert second.endswith("│ new   │")
 
 
+def test_what_is_wide_is_whole_in_a_terminal_that_has_room(terminal, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    with terminal.in_use():
+        print_lines(columns(), [(WIDE, f"https://example.org/{WIDE * 9}", "new")])
+    [line] = [line for line in terminal.getvalue().splitlines() if "new" in line]
+    assert line.startswith(f"│ {WIDE} │ https://")
+    assert line.count("…") == 1  # of the URL, in its middle
+    assert line.split("│")[2].rstrip().endswith(WIDE)
+
+
 def test_what_is_wide_is_whole_in_a_file():
     [line] = [line for line in printed(ROWS) if "failing" in line]
     assert WIDE * 8 in line
