@@ -43,6 +43,9 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     `allocates=False`: then there is nothing in it that counts references. numba refuses a function
     that makes one, but a result of another that does would never be freed. (`lattice_row` makes a
     view only.)
+
+    From other kernels it gets whole numbers of fewer than 64 bits as such of 64, with their signs:
+    what should wrap around sooner has to say so (`np.uint32(number)`).
     """
     if function is None:
         return lambda function: kernel(function, **options)

@@ -1,7 +1,7 @@
 """The parts of tables and lines that many answers share."""
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import accumulate, chain, takewhile
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 _LEAST = 16
-"""Characters that are left of a shortened text."""
+"""Cells that are left of a shortened text."""
 _WIDTH_OF_FILES = 10_000
 _MOST_PADDED = 80
 """The most characters for which all lines of a file are made longer."""
@@ -40,7 +40,7 @@ class _Shortened:
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """See `Table`."""
-        length = len(self._text)
+        length = cell_len(self._text)
         return Measurement(min(_LEAST, length), length).with_maximum(options.max_width)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -56,7 +56,7 @@ def print_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
     own line only.
     """
     console = stdout()
-    longest = [max(map(len, texts)) for texts in zip(*rows, strict=True)]
+    longest = [max(map(cell_len, texts)) for texts in zip(*rows, strict=True)]
     if not console.is_terminal:
         console.width = _WIDTH_OF_FILES
         longest = [min(length, _MOST_PADDED) for length in longest]
@@ -85,19 +85,21 @@ def _lines(
     """The cells of a row of a table, line by line; mostly it is one line."""
     cells = []
     for column, width, text in zip(columns, widths, texts, strict=False):
-        taken = cell_len(text)
+        told, taken = text, cell_len(text)
         if not console.is_terminal:
             width = max(width, taken)
-        told = text if column.no_wrap else short(text, width)
-        if taken == len(text) and text.isprintable() and len(told) <= width:
-            cells.append([told.ljust(width)])
+        if taken > width and not column.no_wrap:
+            told = short(text, width)
+            taken = cell_len(told)
+        if taken <= width and text.isprintable():
+            cells.append([told + " " * (width - taken)])
             continue
         options = console.options.update(
             width=width, no_wrap=column.no_wrap, overflow=column.overflow
         )
-        drawn = console.render_lines(_cell(column, text), options)
+        drawn = console.render_lines(_cell(column, text), options) or [[]]  # there is no room
         cells.append(["".join(segment.text for segment in line) for line in drawn])
-    height = max(map(len, cells))
+    height = max(map(len, cells), default=0)
     for cell in cells:
         cell += [" " * cell_len(cell[0])] * (height - len(cell))
     return zip(*cells, strict=True)
@@ -164,15 +166,24 @@ def folded(heading: str) -> Column:
 
 
 def short(name: str, width: int) -> str:
-    """A name without its middle if it is longer than this.
+    """A name without its middle if it takes more cells of a terminal than this.
 
     >>> short("example.org/news/2026/today.html", 16)
     'example…day.html'
+    >>> short("京都の今日の天気", 12)
+    '京都…の天気'
     """
-    if len(name) <= width:
+    if cell_len(name) <= width:
         return name
     head = (width - 1) // 2
-    return f"{name[:head]}…{name[len(name) - (width - 1 - head) :]}"
+    begin, end = _fitting(name, head), _fitting(reversed(name), width - 1 - head)
+    return f"{name[:begin]}…{name[len(name) - end :]}"
+
+
+def _fitting(characters: Iterable[str], cells: int) -> int:
+    """How many of the first characters take so many cells at most."""
+    taken = accumulate(map(cell_len, characters))
+    return sum(1 for _ in takewhile(lambda so_far: so_far <= cells, taken))
 
 
 def pairs(title: str, rows: Sequence[tuple[str, str]]) -> Table:

@@ -317,9 +317,10 @@ class Forecaster:
 
     def _under(self, budget: float) -> _LongRun:
         """What a budget brings; that asked for last is kept."""
-        if self._latest is None or self._latest[0] != budget:
-            self._latest = budget, self._with(self.frequencies(budget))
-        return self._latest[1]
+        latest = self._latest  # other threads may ask for other budgets meanwhile
+        if latest is None or latest[0] != budget:
+            latest = self._latest = budget, self._with(self.frequencies(budget))
+        return latest[1]
 
     def _with(self, frequency: Floats) -> _LongRun:
         """What so many polls per second of each page bring."""

@@ -7,7 +7,6 @@ price. So a price gives a poll interval for every page, and one price uses up th
 import copy
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -265,7 +264,9 @@ class SharedBudget:
         groups: Sequence[tuple[float, NDArray[np.int64], PricedPolls]],
     ) -> None:
         self._budget, self._costs, self._groups = budget, costs, groups
-        self._priced = cache(lambda group, amount: groups[group][2].under(amount, within))
+        self._within = within
+        self._latest: dict[int, tuple[float, PricedBudget]] = {}
+        """By group, what was asked for last: together that is no more than a table of all pages."""
 
     def frequencies(self, room: Floats | None = None) -> Floats:
         """Polls per second of each page, as of `PricedBudget.frequencies`."""
@@ -288,6 +289,14 @@ class SharedBudget:
                 break
             left, others = left - spent, hungry
         return frequencies
+
+    def _priced(self, group: int, amount: float) -> PricedBudget:
+        """What an amount of the budget buys of a group."""
+        if group not in self._latest or self._latest[group][0] != amount:
+            self._latest.pop(group, None)  # before there is another
+            polls = self._groups[group][2]
+            self._latest[group] = amount, polls.under(amount, self._within)
+        return self._latest[group][1]
 
 
 def _rows(table: Floats, pages: NDArray[np.int64] | slice) -> Floats:

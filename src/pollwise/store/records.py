@@ -1,4 +1,4 @@
-"""The values that go into the store and come out of it: frozen, without behaviour."""
+"""The values that go into the store and come out of it: without behaviour, and none is changed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

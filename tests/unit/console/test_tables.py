@@ -10,11 +10,14 @@ from pollwise.console.streams import stdout
 from pollwise.console.tables import _Shortened, print_lines
 
 WIDE = "京都の天気"
+MIXED = "日e\u0301" * 30
+"""As many cells as characters, but not so in each part of it."""
 URL = "https://example.org/" + "news/" * 30 + "today.html"
 ROWS = [
     ("Town hall", "https://example.org/", "watched"),
     ("", URL, "new"),
     (WIDE * 8, f"https://example.org/{WIDE}", "failing"),
+    (MIXED, f"https://example.org/{MIXED}", "gone"),
     ("two\nlines", "https://example.org/\tb\x1b[31m\u202ec", "paused"),
 ]
 
@@ -45,6 +48,14 @@ def test_lines_are_those_that_rich_draws(terminal, monkeypatch, rows, width):
     assert own == terminal.getvalue()
 
 
+@pytest.mark.parametrize("width", [1, 5, 8, 20])
+def test_narrow_terminals_have_what_there_is_room_for(terminal, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    with terminal.in_use():
+        print_lines(columns(), ROWS)
+    assert "left out" in terminal.getvalue()
+
+
 def test_a_very_long_text_in_a_file_takes_room_on_its_own_line_only():
     long = "https://example.org/" + "x" * 2000
     *head, first, second, foot = printed([("", long, "new"), ("", "https://example.org/", "new")])
@@ -52,6 +63,16 @@ def test_a_very_long_text_in_a_file_takes_room_on_its_own_line_only():
     assert max(map(len, (*head, second, foot))) < 120
     assert first.endswith("│ new   │")
     assert second.endswith("│ new   │")
+
+
+def test_what_is_wide_is_whole_in_a_terminal_that_has_room(terminal, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    with terminal.in_use():
+        print_lines(columns(), [(WIDE, f"https://example.org/{WIDE * 9}", "new")])
+    [line] = [line for line in terminal.getvalue().splitlines() if "new" in line]
+    assert line.startswith(f"│ {WIDE} │ https://")
+    assert line.count("…") == 1  # of the URL, in its middle
+    assert line.split("│")[2].rstrip().endswith(WIDE)
 
 
 def test_what_is_wide_is_whole_in_a_file():

@@ -132,6 +132,17 @@ def test_more_budget_brings_more_and_ever_less_more(data):
     assert (np.diff(values, 2) < 4e-3 * scale).all()
 
 
+def test_a_thread_that_asks_for_another_budget_meanwhile_changes_nothing():
+    class Shared(Forecaster):
+        def __setattr__(self, name, value):
+            super().__setattr__(name, value)
+            if name == "_latest" and value is not None and value[0] == 1e-3:
+                self.found(2e-3)  # as another thread may, just then
+
+    shared, alone = (kind(Freshness(), [1e-4, 1e-3], np.eye(2)) for kind in (Shared, Forecaster))
+    assert shared.found(1e-3) == alone.found(1e-3) != alone.found(2e-3)
+
+
 @given(rates_per_day, st.floats(0.05, 0.95))
 @settings(max_examples=20, deadline=None)
 def test_the_cheapest_budget_is_enough_and_no_more(per_day, freshness):

@@ -1,9 +1,12 @@
 """Shares of a budget: each group is polled as if it had its share alone."""
 
+from weakref import WeakSet
+
 import numpy as np
 import pytest
 
 from pollwise.insight.forecaster import Forecaster
+from pollwise.insight.priced_polls import PricedPolls
 from pollwise.objectives import Detection, Freshness
 
 RATES = np.geomspace(1e-6, 1e-2, 9)
@@ -47,6 +50,28 @@ def test_pages_to_which_nothing_is_left_are_hardly_polled():
     together, costs = forecaster(np.arange(12), groups=(groups, np.array([0.0, 1.0])))
     frequencies = together.frequencies(0.01)
     assert costs[:6] @ frequencies[:6] < 1e-7
+
+
+def test_no_more_is_held_of_a_group_than_its_latest_prices(monkeypatch):
+    held, most = WeakSet(), []
+    under = PricedPolls.under
+
+    def noted(polls, *budgets):
+        most.append(len(held))
+        made = under(polls, *budgets)
+        held.add(made)
+        return made
+
+    def intervals(budget):
+        return 8e3 / 2.0 ** np.arange(12), np.full(12, np.inf)
+
+    monkeypatch.setattr(PricedPolls, "under", noted)
+    together, _ = forecaster(
+        np.arange(12), groups=(np.arange(12), np.ones(12) / 12), intervals=intervals
+    )
+    together.frequencies(0.01)
+    assert len(most) > 12  # what some groups leave is shared out again
+    assert max(most) < 12
 
 
 def test_with_groups_that_share_nothing_all_is_as_without():
