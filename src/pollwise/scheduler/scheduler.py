@@ -254,7 +254,8 @@ class Scheduler:
     def state(self) -> str:
         """What must survive a restart, as JSON: the budget's position, hosts, back-offs, prices.
 
-        Leases and pages are not part of it. Takes time in proportion to hosts and pages.
+        Leases and pages are not part of it. Takes time in proportion to busy hosts, and once a
+        minute at most to all.
         """
         return state_text(
             rate=self.budget.rate,
