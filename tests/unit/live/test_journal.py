@@ -425,3 +425,19 @@ def test_what_is_large_is_written_as_seldom_as_it_takes_time():
     assert made == [0.0, 10.0, 20.0, 30.0]
     stop.set()
     assert seldom() is not None
+
+
+def test_what_seems_to_take_long_is_written_within_its_period():
+    now = 0.0
+
+    def make() -> str:
+        nonlocal now
+        now += 0.1  # as the machine was busy
+        return "state"
+
+    seldom = journal._Seldom(make, lambda: now, asyncio.Event(), share=0.005, period=0.5)
+    assert seldom() == "state"
+    now = 0.4
+    assert seldom() is None
+    now = 0.5
+    assert seldom() == "state"
