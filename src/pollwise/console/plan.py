@@ -84,8 +84,11 @@ def _bounds(plan: Plan) -> str:
     if cost is None:
         return ""
     if cost.at_least_per_day > 0:
+        asked = rate(cost.at_least_per_day)
         parts.append(
-            f"At-least bounds take {rate(cost.at_least_per_day)}, {cost.share:.0%} of the budget."
+            f"At-least bounds take {asked}, {cost.share:.0%} of the budget."
+            if cost.share <= 1.0
+            else f"At-least bounds need {asked}, more than the budget: not all can be kept."
         )
     if cost.slowed:
         parts.append(

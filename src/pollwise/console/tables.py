@@ -28,6 +28,8 @@ _WIDTH_OF_FILES = 10_000
 _MOST_PADDED = 80
 """The most characters for which all lines of a file are made longer."""
 _FEWEST_COLUMNS = 2
+_NARROWEST = 20
+"""The columns of a terminal for which lines are drawn; what is narrower wraps them."""
 _BORDER = 3
 """Characters beside what a column holds."""
 
@@ -57,7 +59,9 @@ def print_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
     """
     console = stdout()
     longest = [max(map(cell_len, texts)) for texts in zip(*rows, strict=True)]
-    if not console.is_terminal:
+    if console.is_terminal:
+        console.width = max(console.width, _NARROWEST)
+    else:
         console.width = _WIDTH_OF_FILES
         longest = [min(length, _MOST_PADDED) for length in longest]
     table = Table(*columns)
@@ -97,9 +101,9 @@ def _lines(
         options = console.options.update(
             width=width, no_wrap=column.no_wrap, overflow=column.overflow
         )
-        drawn = console.render_lines(_cell(column, text), options) or [[]]  # there is no room
+        drawn = console.render_lines(_cell(column, text), options)
         cells.append(["".join(segment.text for segment in line) for line in drawn])
-    height = max(map(len, cells), default=0)
+    height = max(map(len, cells))
     for cell in cells:
         cell += [" " * cell_len(cell[0])] * (height - len(cell))
     return zip(*cells, strict=True)

@@ -197,15 +197,18 @@ def _page(watch: Mapping[str, Any], index: _Index, left_out: list[str]) -> NewPa
     named = [str(tag.get("title") or "") for tag in tags]
     old = watch.get("tag")
     named += old.split(",") if isinstance(old, str) else []
-    return page_of(
-        url,
-        tags=tuple(dict.fromkeys(filter(None, map(tag_of, named)))),
-        select=tuple(select),
-        ignore=tuple(ignore),
-        paused=watch.get("paused") is True or index.for_all.get("all_paused") is True,
-        render=isinstance(fetched_by, str) and fetched_by.startswith(_BROWSERS),
-        name=watch.get("title"),
-    )
+    try:
+        return page_of(
+            url,
+            tags=tuple(dict.fromkeys(filter(None, map(tag_of, named)))),
+            select=tuple(select),
+            ignore=tuple(ignore),
+            paused=watch.get("paused") is True or index.for_all.get("all_paused") is True,
+            render=isinstance(fetched_by, str) and fetched_by.startswith(_BROWSERS),
+            name=watch.get("title"),
+        )
+    except InputError as error:
+        raise InputError(f"{url}: {error}") from error
 
 
 def _rules(*told: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -32,6 +32,11 @@ _SHARE = 0.01
 """The greatest share of the time to spend on each thing that is written now and then."""
 _SCHEDULER_SHARE = 0.005
 """That for the scheduler's state, which even of thousands of hosts is made in a millisecond."""
+_SCHEDULER_PERIOD = 0.5
+"""The most seconds between two of it: hosts polled since would be asked too early after a kill. On
+a busy machine one may seem to take long."""
+_MOST_SHARE = 0.05
+"""The share of the time that such a period may take, as with a hundred thousand busy hosts."""
 _BYTES_A_SECOND = 50e6
 """How fast such a thing is written if it is large: all of it goes into the database anew, and
 before that into its log."""
@@ -142,7 +147,9 @@ class Journal:
             self._log_room = _MOST_EVENTS
         self._untold: set[int] = set()
         """Pages that were polled, of which nothing learned is written yet."""
-        self._scheduler_state = _Seldom(scheduler.state, clock, stop, share=_SCHEDULER_SHARE)
+        self._scheduler_state = _Seldom(
+            scheduler.state, clock, stop, share=_SCHEDULER_SHARE, period=_SCHEDULER_PERIOD
+        )
         self._other_states = {
             name: _Seldom(make, clock, stop, size=len) for name, make in states.items()
         }
@@ -247,7 +254,8 @@ class Journal:
 class _Seldom(Generic[T]):
     """Something to write, but not so often that it takes much time.
 
-    `size` gives the bytes of what is large, `share` is the greatest one of the time.
+    `size` gives the bytes of what is large, `share` is the greatest one of the time, but no two are
+    more than a `period` (seconds) apart if something is written and that does not take too much.
     """
 
     def __init__(
@@ -258,9 +266,11 @@ class _Seldom(Generic[T]):
         *,
         size: Callable[[T], int] = lambda made: 0,
         share: float = _SHARE,
+        period: float = math.inf,
     ) -> None:
         self._make = make
         self._share = share
+        self._period = period
         self._size = size
         self._clock = clock
         self._stop = stop
@@ -273,5 +283,6 @@ class _Seldom(Generic[T]):
             return None
         made = self._make()
         takes = self._clock() - asked_at + self._size(made) / _BYTES_A_SECOND
-        self._due = asked_at + takes / self._share
+        period = max(self._period, takes / _MOST_SHARE)
+        self._due = asked_at + min(takes / self._share, period)
         return made

@@ -47,6 +47,8 @@ def read_selectors(texts: Sequence[str], where: str) -> tuple[Selector, ...]:
     >>> [selector.language for selector in read_selectors(["main", "xpath://h2"], "--select")]
     ['css', 'xpath']
     """
+    if texts:  # once for all of them, as it takes longer than to read one
+        require_extra("text", f"{where} {texts[0]!r}", "let all of the page count")
     return tuple(_read(text, where) for text in texts)
 
 
@@ -56,7 +58,6 @@ def _read(text: str, where: str) -> Selector:
         raise InputError(f"{where}: an empty selector; name a part, such as 'main'")
     if not text.isprintable():
         raise InputError(f"{where}: {text!r} has characters that cannot be seen; leave them out")
-    require_extra("text", f"{where} {text!r}", "let all of the page count")
     try:
         compiled(selector)
     except ValueError as error:

@@ -4,6 +4,8 @@ import time
 from contextlib import redirect_stdout
 from io import StringIO
 
+import pytest
+
 from pollwise.console.page_list import print_page_list
 from pollwise.insight.page_list import ListedPage, PageList, PageState
 
@@ -62,6 +64,14 @@ def test_a_narrow_terminal_has_the_pages_and_names_what_it_has_no_room_for(termi
     assert any("https://example.com/" in line for line in lines)
     assert any("https:…" in line or "today.html" in line for line in lines)
     assert "left out, as the terminal has 40 columns: last change; last poll" in lines
+
+
+@pytest.mark.parametrize("width", [1, 8, 14, 20])
+def test_the_narrowest_terminal_has_the_ends_of_urls(terminal, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    with terminal.in_use():
+        print_page_list(LIST)
+    assert any("…" in line and "watched" in line for line in terminal.plain.splitlines())
 
 
 def test_urls_are_whole_in_a_pipe():

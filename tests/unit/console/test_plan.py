@@ -9,7 +9,7 @@ from pollwise.console.charts.plan import draw_plan
 from pollwise.console.plan import print_plan
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.forecasts import Interval
-from pollwise.insight.plan import Plan, PlannedBudget
+from pollwise.insight.plan import BoundsCost, Plan, PlannedBudget
 from pollwise.scheduler.capacity import Shortfall, SlowHost
 
 NEVER = Interval(math.inf, math.inf, math.inf)
@@ -130,3 +130,11 @@ def test_a_drawn_plan_is_in_the_units_of_the_table(monkeypatch, tmp_path):
         *("changes found a minute", "freshness", "mean delay, hours"),
         *("budget, cost units a minute", "2.083", "8.333"),
     ]
+
+
+def test_bounds_that_need_more_than_the_budget_are_not_said_to_take_it(terminal):
+    cost = BoundsCost(600_000.0, share=50.0, slowed=0, found_per_day_without=4_000.0)
+    with terminal.in_use():
+        print_plan(replace(PLAN, bounds=cost))
+    told = " ".join(terminal.plain.split())
+    assert "At-least bounds need 6.9 a second, more than the budget: not all can be kept." in told

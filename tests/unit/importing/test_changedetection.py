@@ -189,6 +189,13 @@ def test_urls_that_are_not_as_others():
     )
 
 
+def test_a_watch_with_a_rule_of_no_use_is_named():
+    watch = {"url": "https://a.example/", "ignore_text": ["/((/"]}
+    [line] = read(backup({"a/watch.json": json.dumps(watch)})).left_out
+    assert line.startswith("https://a.example/: ignore: ")
+    assert "is no regular expression" in line
+
+
 @pytest.mark.parametrize(
     ("data", "told"),
     [

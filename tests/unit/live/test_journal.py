@@ -425,3 +425,20 @@ def test_what_is_large_is_written_as_seldom_as_it_takes_time():
     assert made == [0.0, 10.0, 20.0, 30.0]
     stop.set()
     assert seldom() is not None
+
+
+@pytest.mark.parametrize(("takes", "due"), [(0.02, 0.5), (0.1, 2.0)])
+def test_what_seems_to_take_long_is_written_within_its_period(takes, due):
+    now = 0.0
+
+    def make() -> str:
+        nonlocal now
+        now += takes  # as the machine was busy
+        return "state"
+
+    seldom = journal._Seldom(make, lambda: now, asyncio.Event(), share=0.005, period=0.5)
+    assert seldom() == "state"
+    now = due - 0.01
+    assert seldom() is None
+    now = due
+    assert seldom() == "state"

@@ -62,6 +62,13 @@ def test_what_is_not(text, why, capfd):
     assert capfd.readouterr() == ("", "")  # a library that logs by itself
 
 
+def test_libraries_are_looked_for_once_for_many_selectors(monkeypatch):
+    looked_for = []
+    monkeypatch.setattr(extras, "find_spec", lambda name: looked_for.append(name) or name)
+    assert len(read_selectors(["main", "nav", "re:x"] * 50, "--select")) == 150
+    assert len(looked_for) == len(set(looked_for))
+
+
 @pytest.mark.parametrize("text", ["main", "xpath://a"])
 def test_without_the_extra_there_are_no_selectors(monkeypatch, text):
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
