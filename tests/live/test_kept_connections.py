@@ -70,6 +70,18 @@ async def test_none_is_used_that_was_kept_while_the_machine_slept(clock, monkeyp
             assert host.connections == connected
 
 
+@pytest.mark.parametrize("line", [b"Content-Length: 5", b"Transfer-Encoding: chunked"])
+@pytest.mark.parametrize("body", [b"0\r\n\r\n", b"12345"])
+async def test_a_304_with_a_body_is_the_last_answer_of_its_connection(clock, line, body):
+    head = b"HTTP/1.1 304 Not Modified\r\n%b\r\n\r\n" % line
+    host = Host([head + body], closes=False)
+    async with serving(host) as origin, HttpFetcher(clock=clock, allow_private=True) as fetcher:
+        for connected in (1, 2, 3):
+            result = await fetcher.fetch(origin + "/", KNOWN)
+            assert (result.status, result.error) == (304, None)
+            assert host.connections == connected
+
+
 @dataclass
 class Host:
     """What a server says to each request, in pieces; it hangs up after the first if it `closes`."""

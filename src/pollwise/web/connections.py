@@ -58,6 +58,8 @@ _OUR_SHORTAGE_LOOKING_UP = frozenset({socket.EAI_SYSTEM, socket.EAI_MEMORY})
 _NO_PORT = "no local port is free"
 # Nothing is tried twice: `++` and `*+` give nothing back.
 _LINE = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++:[\t ]*+[\x21-\x7e][\t\x20-\x7e]*+(?<![\t ])\r\n"
+_UNCHANGED = re.compile(rb"HTTP/1\.[01] 304[ \r]")
+_HEAD_END = b"\r\n\r\n"
 _PLAIN = re.compile(rb"HTTP/1\.1 304(?: ([\x20-\x7e]*+))?\r\n((?:%b)*+)\r\n" % _LINE)
 # Of such lines, which have space only before a value or within it.
 _HEADERS = re.compile(rb"([^:]+):[\t ]*([^\r]+)\r\n")
@@ -335,13 +337,15 @@ class _Answers(ResponseHandler):
         super().__init__(loop)
         self._interim = 0
         self._is_plain_expected = False
+        self._has_begun = False
+        """Whether something has come since the request."""
         self._told: Heard | None = None
         self.is_idle = False
         """Whether it is kept, and no request is under way."""
 
     def set_response_params(self, **params: Any) -> None:
         """See aiohttp: a request is about to be made."""
-        self.is_idle = self._is_plain_expected = False
+        self.is_idle = self._is_plain_expected = self._has_begun = False
         super().set_response_params(**params)
 
     def expect_plain(self, told: Heard | None) -> None:
@@ -380,12 +384,28 @@ class _Answers(ResponseHandler):
                 return
             self.set_response_params(**_PARSING)
             self._tell(None)
+        if not self._has_begun:
+            self._has_begun = True
+            data = self._without_body(data)
         super().data_received(data)
         error, body = self.exception(), self._payload
         if error is not None and body is not None and not body.is_eof():
             # aiohttp tells only who waits for a head. And not at once: who was just woken, as a
             # chunk has ended, would not look for it before he waits again.
             self._loop.call_soon(body.set_exception, error)
+
+    def _without_body(self, data: bytes) -> bytes:
+        """The head alone of a 304, which has no body (RFC 9110, 15.4.5); some servers end one.
+
+        What follows would be taken for another answer, so that is the last one of the connection.
+        """
+        if _UNCHANGED.match(data) is None:
+            return data
+        end = data.find(_HEAD_END) + len(_HEAD_END)
+        if len(_HEAD_END) <= end < len(data):
+            self.force_close()
+            return data[:end]
+        return data
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         message, _ = data
