@@ -56,10 +56,10 @@ _MANY_HOSTS = 10_000
 _OUR_SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _OUR_SHORTAGE_LOOKING_UP = frozenset({socket.EAI_SYSTEM, socket.EAI_MEMORY})
 _NO_PORT = "no local port is free"
-# Nothing is tried twice: `++` and `*+` give nothing back.
-_LINE = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++:[\t ]*+[\x21-\x7e][\t\x20-\x7e]*+(?<![\t ])\r\n"
 _UNCHANGED = re.compile(rb"HTTP/1\.[01] 304[ \r]")
 _HEAD_END = b"\r\n\r\n"
+# Nothing is tried twice: `++` and `*+` give nothing back.
+_LINE = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++:[\t ]*+[\x21-\x7e][\t\x20-\x7e]*+(?<![\t ])\r\n"
 _PLAIN = re.compile(rb"HTTP/1\.1 304(?: ([\x20-\x7e]*+))?\r\n((?:%b)*+)\r\n" % _LINE)
 # Of such lines, which have space only before a value or within it.
 _HEADERS = re.compile(rb"([^:]+):[\t ]*([^\r]+)\r\n")
