@@ -367,6 +367,14 @@ async def test_servers_that_do_not_speak_http(raw, fetcher, answer, error):
     assert result.body == b""
 
 
+async def test_a_header_may_be_long(raw, fetcher):
+    policy = b"Content-Security-Policy: " + b"x" * 30_000
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
+    result = await fetcher.fetch(await raw(head + policy + b"\r\n\r\nok"), NOTHING)
+    assert result.error is None
+    assert result.body == b"ok"
+
+
 async def test_header_bytes_that_are_no_text_are_not_remembered(raw, fetcher):
     answer = (
         b'HTTP/1.1 200 OK\r\nETag: "\xff"\r\nContent-Type: text/\xff\r\n'

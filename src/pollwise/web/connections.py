@@ -29,6 +29,7 @@ from pollwise.web.addresses import require_public
 from pollwise.web.deadlines import ahead_of_loop
 
 __all__ = [
+    "PARSING",
     "Connector",
     "Heard",
     "Lent",
@@ -77,7 +78,9 @@ _ON_THE_WIRE = frozenset(
     }
 )
 """Headers that say how a body is sent, where it ends, or whether another answer may follow."""
-_PARSING: dict[str, Any] = {"read_until_eof": True, "auto_decompress": False}
+PARSING: dict[str, Any] = {"auto_decompress": False, "max_field_size": 32 * 1024}
+"""How sessions have answers taken apart. A header that says what a page may load
+(`Content-Security-Policy`) has more than the usual 8 kB on some sites."""
 _RECEIVED = 64 * 1024
 """Bytes that the system holds for a connection (Linux: twice that): enough for 10 MB in 8 seconds
 from a host 0.1 s away."""
@@ -382,7 +385,7 @@ class _Answers(ResponseHandler):
                 if not self._tell(message):
                     self.feed_data((message, EMPTY_PAYLOAD))
                 return
-            self.set_response_params(**_PARSING)
+            self.set_response_params(read_until_eof=True, **PARSING)
             self._tell(None)
         if not self._has_begun:
             self._has_begun = True

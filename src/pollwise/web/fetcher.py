@@ -21,7 +21,7 @@ from pollwise.types import PageMemory
 from pollwise.version import __version__
 from pollwise.web.addresses import RefusedAddressError, require_public_host
 from pollwise.web.answers import Answer, answer_over, answered, ask_at_once
-from pollwise.web.connections import Connector, Lent, Room, is_our_shortage, once_only
+from pollwise.web.connections import PARSING, Connector, Lent, Room, is_our_shortage, once_only
 from pollwise.web.content_coding import BodyError, BodyReader, too_large
 from pollwise.web.deadlines import Deadlines, ahead_of_loop, time_limit
 from pollwise.web.headers import (
@@ -296,7 +296,7 @@ class HttpFetcher:
                 timeout=aiohttp.ClientTimeout(total=None, connect=self._connect_timeout),
                 headers=self._headers,
                 cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,
+                **PARSING,
             )
         )
 
