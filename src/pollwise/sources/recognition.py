@@ -16,7 +16,7 @@ _BEGINNING = 4096
 # White space, declarations and comments before the first element. Each alternative begins with
 # another character or ends at the end, which keeps the time linear.
 _ROOT = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:\s++|<\?.*?\?>|<!--.*?-->|<!(?!--)[^>\[]*(?:\[.*?\]\s*)?>)*+"
+    rb"(?:\xef\xbb\xbf)?(?:\s++|<\?.*?\?>|<!--.*?-->|<!(?!--)[^>\[]*(?:\[.*?\]\s*)?>|)*+"
     rb"<(?:[\w.-]+:)?([\w.-]+)",
     re.DOTALL,
 )

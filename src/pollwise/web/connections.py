@@ -61,7 +61,7 @@ _UNCHANGED = re.compile(rb"HTTP/1\.[01] 304[ \r]")
 _HEAD_END = b"\r\n\r\n"
 # Nothing is tried twice: `++` and `*+` give nothing back.
 _LINE = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++:[\t ]*+[\x21-\x7e][\t\x20-\x7e]*+(?<![\t ])\r\n"
-_PLAIN = re.compile(rb"HTTP/1\.1 304(?: ([\x20-\x7e]*+))?\r\n((?:%b)*+)\r\n" % _LINE)
+_PLAIN = re.compile(rb"HTTP/1\.1 304(?: ([\x20-\x7e]*+))?\r\n((?:%b|)*+)\r\n" % _LINE)
 # Of such lines, which have space only before a value or within it.
 _HEADERS = re.compile(rb"([^:]+):[\t ]*([^\r]+)\r\n")
 _HEADERS_TEXT = re.compile(_HEADERS.pattern.decode())

@@ -16,12 +16,12 @@ _PLAIN_TAG = "[a-mo-ru-z/] [^>=]*+ >"
 # that no scan fails and starts again one character later: this keeps the time linear.
 _INVISIBLE = re.compile(
     rf"""
-    < (?: {_PLAIN_TAG} (?: [ \n]*+ < {_PLAIN_TAG} )*+
-        | !-- (?: -?> | (?: [^-]++ | -(?!-!?>) )*+ (?:--!?>|\Z) )
+    < (?: {_PLAIN_TAG} (?: [ \n]*+ < {_PLAIN_TAG} | )*+
+        | !-- (?: -?> | (?: [^-]++ | -(?!-!?>) | )*+ (?:--!?>|\Z) )
         | (script|style|template|noscript) (?=[\s/>])
-          (?: [^<]++ | <(?!/\1[\s/>]) )*+ (?: </\1 [^>]*+ (?:>|\Z) | \Z )
+          (?: [^<]++ | <(?!/\1[\s/>]) | )*+ (?: </\1 [^>]*+ (?:>|\Z) | \Z )
         | [a-z/!?] [^>=]*+
-          (?: = (?: \s*+ (?: "[^"]*+(?:"|\Z) | '[^']*+(?:'|\Z) ) )?+ [^>=]*+ )*+ (?:>|\Z) )
+          (?: = (?: \s*+ (?: "[^"]*+(?:"|\Z) | '[^']*+(?:'|\Z) ) | )?+ [^>=]*+ | )*+ (?:>|\Z) )
     """,
     re.VERBOSE | re.IGNORECASE,
 )

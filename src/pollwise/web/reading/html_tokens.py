@@ -9,7 +9,7 @@ FORMATTING = frozenset(b"a b big code em font i nobr s small strike strong tt u"
 
 _QUOTED = rb"""(?: "[^"]*+(?:"|\Z) | '[^']*+(?:'|\Z) )"""
 _ATTRIBUTE = rb"""[^\s/>][^\s/>=]*+ (?: \s*+ = \s*+ (?: %b | [^\s>"'][^\s>]*+ )? )?""" % _QUOTED
-ATTRIBUTES = rb"(?: [\s/]++ | %b )*+" % _ATTRIBUTE
+ATTRIBUTES = rb"(?: [\s/]++ | %b | )*+" % _ATTRIBUTE
 """The attributes of a tag, in a verbose expression."""
 
 ATTRIBUTE = re.compile(_ATTRIBUTE, re.VERBOSE)
@@ -22,10 +22,10 @@ MORE_ATTRIBUTES = re.compile(rb"%b (%b)" % (_QUOTED, ATTRIBUTES), re.VERBOSE)
 # character later: this keeps the time linear.
 TOKEN = re.compile(
     rb"""
-    < (?: !-- (?: -?> | (?: [^-]++ | -(?!-!?>) )*+ (?:--!?>|\Z) )
+    < (?: !-- (?: -?> | (?: [^-]++ | -(?!-!?>) | )*+ (?:--!?>|\Z) )
         | (iframe|noembed|noframes|script|style|textarea|title|xmp) (?=[\s/>])
           %(attributes)b (?:>|\Z)
-          ((?: [^<]++ | <(?!/\1[\s/>]) )*+) (?: </\1 %(attributes)b (?:>|\Z) | \Z )
+          ((?: [^<]++ | <(?!/\1[\s/>]) | )*+) (?: </\1 %(attributes)b (?:>|\Z) | \Z )
         | (/?+) ([a-z][^\s/>]*+) (%(attributes)b) (?:>|\Z)
         | (?: (!\[) | [!?/] ) [^>]*+ (?:>|\Z) )
     """
@@ -37,7 +37,7 @@ name, attributes), or a comment or declaration (group: what begins CDATA)."""
 
 _BEHIND_VALUES = re.compile(
     rb"""(?: [\s/]*+ [^\s/>][^\s/>=]*+
-      (?: \s*+ = \s*+ (?: "[^"]*+" | '[^']*+' | [^\s>"'][^\s>]*+ )? )? )*+ ([\s/]*+)""",
+      (?: \s*+ = \s*+ (?: "[^"]*+" | '[^']*+' | [^\s>"'][^\s>]*+ )? )? | )*+ ([\s/]*+)""",
     re.VERBOSE,
 )
 

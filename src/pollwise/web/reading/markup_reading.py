@@ -81,7 +81,7 @@ _AS_TEMPLATE = rf"<\1template {_FOR_NOSCRIPT}".encode()
 """Where scripts run, <noscript> is no part of the page, whatever it holds, as a <template> is."""
 _EMPTY_ELEMENT = re.compile(
     r"""<(?!(?:area|base|br|col|embed|frame|hr|img|input|link|meta|param|source|track|wbr)[\s/])
-        ([^\s/><"'!?]++) ((?: [^<>"'/]++ | /(?!>) | "[^"<]*+" | '[^'<]*+' )*+) />""",
+        ([^\s/><"'!?]++) ((?: [^<>"'/]++ | /(?!>) | "[^"<]*+" | '[^'<]*+' | )*+) />""",
     re.VERBOSE,
 )
 """What XML has besides the elements that have no content in HTML either."""
