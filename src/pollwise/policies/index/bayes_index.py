@@ -138,7 +138,6 @@ class BayesianIndex(IndexPolicy):
             return None
         sites, kinds = (np.unique(state.pages[name][ids]) for name in ("site", "kind"))
         looked_at = (
-            (state.pages, ids),
             (state.sites, sites[sites >= 0]),
             (state.kinds, kinds[kinds >= 0]),
             (state.shared, [0]),
@@ -189,10 +188,8 @@ class BayesianIndex(IndexPolicy):
         The correction is for the moment at which a page is polled: few polls tell of the others.
         """
         ids = self._watched(page_ids)
-        before = self.state.pages[ids]  # to look at pages must not change them
         with self._only_looking():
             chances: NDArray[np.float64] = chances_of(self.state, ids, now)
-        self.state.pages[ids] = before
         return chances
 
     @contextmanager

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.clock_share import clock_lift
 from pollwise.policies.index.prior import burst_share, weigh_rates
-from pollwise.policies.index.sites import look_at_site, refresh_surge
+from pollwise.policies.index.sites import look_at_site
 from pollwise.policies.index.state import (
     RATES_TOGETHER,
     SPELL_COUNT,
@@ -87,37 +87,28 @@ def _believe(state: IndexState, page: int) -> None:
     for j in range(RATE_COUNT):
         common.belief[j] = common.steady[j] + share * (common.bursts[j] - common.steady[j])
     common.believed = common.modelled = page
-    common.clock_lift = clock_lift(state, page)
-
-
-@kernel(allocates=False)
-def form_belief(state: IndexState, page: int) -> None:
-    """Work out the belief of a page that has a copy, and the surge of its site, as of now."""
-    own = state.pages[page]
-    if math.isnan(own.seen_at):
-        return
-    _believe(state, page)
-    look_at_site(state, page)
-    own.round = state.shared[0].round
 
 
 @kernel(forceinline=True, allocates=False)
 def refresh_belief(state: IndexState, page: int) -> None:
-    """Make the belief that of this page, and take in what others have taught about it since."""
-    own, common = state.pages[page], state.shared[0]
-    if not common.learning:
-        return
-    if own.round != common.round:
-        form_belief(state, page)
+    """Make the belief that of this page, and take in what others have taught about it since.
+
+    Nothing is believed of a page without a copy.
+    """
+    common = state.shared[0]
+    if not common.learning or math.isnan(state.pages[page].seen_at):
         return
     if common.believed != page:
         _believe(state, page)
     common.clock_lift = clock_lift(state, page)
-    if own.site >= 0:
-        if own.surges != state.sites[own.site].surges:
-            look_at_site(state, page)
-        else:
-            refresh_surge(own, state.sites[own.site], common)
+    look_at_site(state, page)
+
+
+@kernel(allocates=False)
+def form_belief(state: IndexState, page: int) -> None:
+    """The same for a page of which more is known than at its last look."""
+    state.shared[0].believed = -1
+    refresh_belief(state, page)
 
 
 @kernel(forceinline=True, allocates=False)

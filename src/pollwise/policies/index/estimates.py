@@ -63,7 +63,6 @@ def estimates_of(
     for i, page in enumerate(page_ids):
         told = estimates[i]
         told.change_rate, told.rate_low, told.rate_high = _rates(state, page)
-        before = state.pages[page : page + 1].copy()
         form_belief(state, page)
         own = state.pages[page]
         has_copy = not math.isnan(own.seen_at)
@@ -77,4 +76,3 @@ def estimates_of(
         signalled = own.signal > 0.0
         told.signal = own.signal if signalled else math.nan
         told.signalled_at = own.signalled_at if signalled else math.nan
-        state.pages[page : page + 1] = before

@@ -69,12 +69,13 @@ def worth_after(reverts: Any, changes: Any, revert_worth: float) -> Any:
 def operational_time(state: IndexState, page: int, now: float) -> float:
     """The seconds in which a page may have changed since its copy was made.
 
-    The surge of its site is added; a page that changes by the clock has a day for each tick.
+    The surge of its site is added; a page that changes by the clock has a day for each tick. The
+    page is the one looked at last.
     """
-    own = state.pages[page]
-    if by_clock(own, state.shared[0]):
+    own, common = state.pages[page], state.shared[0]
+    if by_clock(own, common):
         return max(ticks_between(own, own.seen_at, now) * DAY, 60.0)
-    return now - own.seen_at + own.surge
+    return now - own.seen_at + common.surge
 
 
 @kernel(allocates=False)

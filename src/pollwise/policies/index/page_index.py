@@ -65,7 +65,7 @@ def _weigh(own: Any, common: Any) -> None:
     for j in range(RATE_COUNT):
         common.shares[j] = common.belief[j] * tilt[j]
     normalise(common.shares)
-    common.surged = (own.surge > 0.0 or own.signal > 0.0) and common.surge_kind != NO_SURGE
+    common.surged = (common.surge > 0.0 or own.signal > 0.0) and common.surge_kind != NO_SURGE
     if common.surged:
         _weigh_surge(own, common)
 
@@ -77,12 +77,12 @@ def _weigh_surge(own: Any, common: Any) -> None:
         rate = np.float32(0.0)
         for j in range(RATE_COUNT):
             rate += common.shares[j] * np.float32(RATES[j])
-        common.waiting = own.surge * rate + own.signal
+        common.waiting = common.surge * rate + own.signal
         return
     for j in range(RATE_COUNT):
         common.surge_shares[j] = common.shares[j] * own.signal
-    if own.surge > 0.0:
-        surged = lattice_row(common.tables[CHANGED_TABLE], time_step(own.surge))
+    if common.surge > 0.0:
+        surged = lattice_row(common.tables[CHANGED_TABLE], time_step(common.surge))
         for j in range(RATE_COUNT):
             common.surge_shares[j] += surged[j] * (common.shares[j] - common.surge_shares[j])
 

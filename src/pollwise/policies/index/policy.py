@@ -180,7 +180,7 @@ class IndexPolicy(CompiledPolicy):
             copied_at = state.pages["seen_at"][page_ids]
             begun_at = np.where(np.isnan(copied_at), self._late_since(), copied_at)
             state.pages["spell_at"][page_ids] = begun_at
-            state.pages["round"][page_ids] = -1
+            state.shared["believed"] = -1
         else:
             state.pages["rate"][page_ids] = self._known_rates(page_ids)
         add_pages(state, page_ids)
@@ -502,6 +502,7 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
     shared["began_at"] = shared["latest"] = shared["selected_at"] = math.nan
     shared["tables"] = [index_table, changed_table(), unchanged_table()]
     shared["patience"] = math.inf
+    shared["believed"] = -1
     shared["prior"] = shared["base"] = base_prior(0.0)
     shared["group_price"] = shared["group_swept"] = 1.0
     if learning is not None:

@@ -213,8 +213,9 @@ def _shrink_pool(state: IndexState, now: float) -> None:
         common.price = max(common.price, least)
     soon = now + max(common.gap, 1e-6)
     for page in pages[_POOL_TARGET:]:
+        entry = max(_entry(state, page), soon, _free_at(state, page))
         leave_pool(state, page)
-        _enter_calendar(state, page, max(_entry(state, page), soon, _free_at(state, page)))
+        _enter_calendar(state, page, entry)
 
 
 @kernel(allocates=False)

@@ -72,10 +72,6 @@ INDEX_PAGE = np.dtype(
         ("kind", "i4"),  # within its site; -1: none
         ("before", "i4"),  # the pages of its site beside it, in a ring
         ("after", "i4"),
-        ("round", "i4"),  # of the prior, and the number of surges of the site, when it was looked
-        ("surges", "i4"),  # at last
-        ("surge", "f4"),  # seconds by which its site makes it older than it is
-        ("overlap", "f4"),  # how many changes were seen on its site since the copy was made
         ("changes", "f4"),  # seen by polls
         ("reverts", "f4"),  # how many of them went back to an earlier version
         ("worth", "f4"),  # the factor on its weight for its reverts
@@ -164,6 +160,8 @@ KEPT_INDEX = np.dtype(
         ("until", "f8"),
         ("round", "i4"),  # of the prior, that the belief was worked out with; -1: there is none
         ("belief", "f4", (RATE_COUNT,)),
+        ("surges", "i4"),  # changes seen on its site when those since its copy were counted
+        ("overlap", "f4"),  # that is how many there were
     ]
 )
 """The index of a page of the pool, and how long it is that."""
@@ -230,8 +228,10 @@ INDEX_SHARED = np.dtype(
         ("likelihood", "f4", (RATE_COUNT,)),  # of the page polled last, while it learns
         ("likely", "f4", (RATE_COUNT,)),  # the likelihood of the page looked at or counted last
         ("own_spells", "f4", (SPELL_COUNT,)),  # those of a page
-        ("believed", "i8"),  # the page looked at last
+        ("believed", "i8"),  # the page looked at last; -1: its belief is void
         ("belief", "f4", (RATE_COUNT,)),  # the probability of each of its rates now
+        ("surge", "f4"),  # seconds by which its site makes it older than it is
+        ("overlap", "f4"),  # how many changes were seen on its site since its copy was made
         ("clock_lift", "f8"),  # what other pages add to its log-odds of changing by the clock
         ("modelled", "i8"),  # the page whose models were worked out last; the next two are of it
         ("steady", "f4", (RATE_COUNT,)),

@@ -264,4 +264,4 @@ def test_a_page_without_a_copy_has_no_belief():
     policy.add([Page(0)])
     form_belief(policy.state, 0)
     assert not policy.state.shared["belief"].any()
-    assert policy.state.pages["round"][0] == -1
+    assert policy.state.shared["believed"][0] == -1

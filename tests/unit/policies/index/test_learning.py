@@ -77,7 +77,7 @@ def test_time_counts_with_the_surge_of_the_site():
     policy = BayesianIndex()
     policy.add([Page(0, site="one", seen_at=0.0), Page(1, site="one", seen_at=0.0)])
     assert operational_time(policy.state, 1, 2 * DAY) == 2 * DAY
-    policy.state.pages["surge"][1] = 3 * DAY
+    policy.state.shared["surge"] = 3 * DAY
     assert operational_time(policy.state, 1, 2 * DAY) == 5 * DAY
 
 
@@ -88,9 +88,8 @@ def test_a_page_new_to_a_site_whose_changes_were_dated_waits_for_its_first_poll(
     for page in range(3):
         policy.observe([Observation(page, DAY, Outcome.CHANGED, last_changed_at=DAY / 2)])
     policy.add([Page(3, site="one")])
-    own = policy.state.pages[3]
-    assert own["surge"] == 0.0
-    assert own["round"] == -1
+    refresh_belief(policy.state, 3)
+    assert policy.state.shared["believed"][0] == -1
     assert policy.estimate(3, 2 * DAY).index == math.inf
 
 
@@ -133,12 +132,14 @@ def test_whatever_polls_say_beliefs_stay_probabilities(polls, objective):
     for page in seen:
         refresh_belief(policy.state, page)
         assert policy.state.shared["belief"].sum() == pytest.approx(1.0, rel=1e-4)
+        for name in ("surge", "overlap"):
+            assert np.isfinite(policy.state.shared[name]).all()
     for numbers in (
         likelihoods_of(pages["likelihood"], pages["first_rate"]),
         unpacked(pages["spells"]),
     ):
         assert np.all((numbers >= 0.0) & (numbers <= 41.0))
-    for name in ("surge", "overlap", "worth", "burst_odds", "clock_odds"):
+    for name in ("worth", "burst_odds", "clock_odds"):
         assert np.isfinite(pages[name]).all()
 
 

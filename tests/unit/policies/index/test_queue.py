@@ -23,6 +23,7 @@ from pollwise.knapsack import allocate
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.arrays import ABSENT, HELD, LEASED
 from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.page_index import index_of, time_to_reach
 from pollwise.policies.index.policy import IndexPolicy
 from pollwise.policies.index.state import CALENDAR, NEW, POOL, POOL_CAPACITY, IndexState
@@ -419,11 +420,12 @@ def test_after_a_copy_the_changes_of_its_site_before_are_no_news():
     for page in (1, 2):
         for hour in range(1, 6):
             policy.observe([Observation(page, 29 * DAY + 3600 * hour, Outcome.CHANGED)])
-    policy.estimate(0, 29.5 * DAY)
-    assert policy.state.pages["overlap"][0] > 5
+    refresh_belief(policy.state, 0)
+    assert policy.state.shared["overlap"][0] > 5
     policy.copied([0], 29.5 * DAY)
-    assert policy.state.pages["overlap"][0] == 0
-    assert policy.state.pages["surge"][0] == 0
+    refresh_belief(policy.state, 0)
+    assert policy.state.shared["overlap"][0] == 0
+    assert policy.state.shared["surge"][0] == 0
 
 
 @pytest.mark.parametrize("weight", [math.nan, math.inf, -1.0])
