@@ -96,7 +96,10 @@ def refresh_belief(state: IndexState, page: int) -> None:
     Nothing is believed of a page without a copy.
     """
     common = state.shared[0]
-    if not common.learning or math.isnan(state.pages[page].seen_at):
+    if not common.learning:
+        common.rate = state.rates[page]
+        return
+    if math.isnan(state.pages[page].seen_at):
         return
     if common.believed != page:
         _believe(state, page)

@@ -75,4 +75,4 @@ def estimates_of(
         told.leased = own.where == LEASED
         signalled = own.signal > 0.0
         told.signal = own.signal if signalled else math.nan
-        told.signalled_at = own.signalled_at if signalled else math.nan
+        told.signalled_at = state.signals[page].signalled_at if signalled else math.nan

@@ -25,6 +25,7 @@ from pollwise.policies.index.sites import note_change, note_poll
 from pollwise.policies.index.state import (
     CHANGED_TABLE,
     LEAST_CLOCK_ODDS,
+    MOST_CHANGES,
     RATES_TOGETHER,
     SPELL_COUNT,
     UNCHANGED_TABLE,
@@ -43,7 +44,7 @@ from pollwise.rates.sums import mean_over, normalise
 from pollwise.types import Outcome
 from pollwise.units import DAY
 
-__all__ = ["learn", "operational_time", "worth_after"]
+__all__ = ["learn", "operational_time"]
 
 _CHANGED = int(Outcome.CHANGED)
 _MEMORY = 200.0
@@ -55,14 +56,6 @@ was away. Without it a single such poll of a page that changes all the time says
 with 0.01 forecasts of the delay of Poisson pages are 18 % too high, as against 14 %."""
 _SEEDS_A_SECOND = 1024.0
 """Numbers are rounded by the time of the poll: pages of the same polls have the same rates."""
-_FEW_CHANGES = 1.0
-"""Changes that a page is taken to have had before, none of them a revert."""
-
-
-@kernel
-def worth_after(reverts: Any, changes: Any, revert_worth: float) -> Any:
-    """The worth of a page's next change after so many, some of them reverts (or arrays)."""
-    return 1.0 - (1.0 - revert_worth) * reverts / (changes + _FEW_CHANGES)
 
 
 @kernel(allocates=False)
@@ -155,6 +148,16 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
         common.learned += 1
 
 
+@kernel(allocates=False)
+def _count_change(own: Any, reverted: bool) -> None:
+    """Count a change that a poll found."""
+    if own.changes == MOST_CHANGES:
+        own.changes //= 2
+        own.reverts //= 2
+    own.changes += 1
+    own.reverts += reverted
+
+
 @kernel
 def learn(state: IndexState, observation: Any) -> None:
     """Take in a poll that tells something of a page, and make it the time of the copy."""
@@ -196,10 +199,8 @@ def learn(state: IndexState, observation: Any) -> None:
             if unasked:
                 _end_spell(state, page, spell, ~seed)
             _learn_change(state, page, polled_at, elapsed, dated, last_changed_at)
-            own.changes += 1.0
+            _count_change(own, observation.reverted)
             own.young = 0
-            own.reverts += observation.reverted
-            own.worth = worth_after(own.reverts, own.changes, common.revert_worth)
             own.spell_at = last_changed_at if believed else polled_at
             # A change at the usual hour says nothing of others.
             if unasked and not by_clock(own, common):

@@ -50,12 +50,30 @@ __all__ = [
     "shortest_round",
     "ticks_between",
     "time_to_reach",
+    "worth_after",
+    "worth_of",
 ]
 
 _UNTOLD = -1.5
 """Log-odds of the clock below which no date of a page has spoken for it."""
 SURELY = 0.8
 """The chance of a change from which patience ends, where slow rates are hopeful."""
+_FEW_CHANGES = 1.0
+"""Changes that a page is taken to have had before, none of them a revert."""
+
+
+@kernel
+def worth_after(reverts: Any, changes: Any, revert_worth: float) -> Any:
+    """The worth of a page's next change after so many, some of them reverts (or arrays)."""
+    return 1.0 - (1.0 - revert_worth) * reverts / (changes + _FEW_CHANGES)
+
+
+@kernel(forceinline=True, allocates=False)
+def worth_of(own: Any, common: Any) -> float:
+    """The factor on the weight of a page for its reverts."""
+    if own.reverts == 0:
+        return 1.0
+    return float(worth_after(own.reverts, own.changes, common.revert_worth))
 
 
 @kernel(forceinline=True, allocates=False)
@@ -100,13 +118,13 @@ def _index_at(own: Any, common: Any, step: int) -> float:
             unchanged = lattice_row(common.tables[UNCHANGED_TABLE], step)
             added = mean_over(common.surge_shares, unchanged)
             mean += added * time if kind == STALE_SURGE else added
-    return mean * own.weight * own.worth
+    return mean * own.weight * worth_of(own, common)
 
 
 @kernel(allocates=False)
 def _told_index_at(own: Any, common: Any, step: int) -> float:
     """The same of a page whose rate is known."""
-    changes = own.rate * time_at(step)
+    changes = common.rate * time_at(step)
     mean = interpolate(common.tables[INDEX_TABLE], changes) if changes > 0.0 else 0.0
     return mean * common.scale[step] * own.weight
 
@@ -152,7 +170,7 @@ def ticks_between(own: Any, begin: float, end: float) -> int:
 @kernel(forceinline=True, allocates=False)
 def _clock_index_at(own: Any, common: Any, ticks: int) -> float:
     """The index of a page by the clock right after a tick, the `ticks`th since its copy."""
-    return mean_over(common.belief, common.clock[ticks]) * own.weight * own.worth
+    return mean_over(common.belief, common.clock[ticks]) * own.weight * worth_of(own, common)
 
 
 @kernel(forceinline=True, allocates=False)

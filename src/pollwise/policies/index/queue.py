@@ -45,7 +45,7 @@ from pollwise.policies.index.page_index import (
     time_to_reach,
 )
 from pollwise.policies.index.pool import bid_of, enter_pool, forget_index, leave_pool, pool_bid
-from pollwise.policies.index.signals import note_signal, note_signalled_poll
+from pollwise.policies.index.signals import later_signal, note_signal, note_signalled_poll
 from pollwise.policies.index.sites import join_site, leave_site
 from pollwise.policies.index.state import CALENDAR, NEW, POOL, POOL_CAPACITY, IndexState, Shared
 from pollwise.policies.structures.heap import (
@@ -408,7 +408,7 @@ def observe_page(state: IndexState, observation: Any) -> None:
         host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
     if tells(observation, own.seen_at):
         if state.shared[0].learning:
-            later = own.signal if observation.polled_at < own.signalled_at else np.float32(0.0)
+            later = later_signal(state, page, observation.polled_at)
             own.signal -= later
             note_outcome(state, page, observation.polled_at, outcome == _CHANGED)
             note_signalled_poll(state, page, observation.polled_at, outcome == _CHANGED)

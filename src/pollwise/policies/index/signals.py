@@ -15,13 +15,15 @@ compiled.
 
 import math
 
+import numpy as np
+
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.learning import operational_time
 from pollwise.policies.index.page_index import chance_after
 from pollwise.policies.index.state import IndexState
 
-__all__ = ["note_signal", "note_signalled_poll"]
+__all__ = ["later_signal", "note_signal", "note_signalled_poll"]
 
 _OWN = 2.0
 """Signals of a page, or of a site, that count as much as the reliability it begins with."""
@@ -30,10 +32,11 @@ _OWN = 2.0
 @kernel(allocates=False)
 def _reliability(state: IndexState, page: int) -> float:
     """The probability that a page has changed because of what its signal tells."""
-    own, common = state.pages[page], state.shared[0]
+    own, common = state.signals[page], state.shared[0]
     reliability = (common.true_signals + 1.0) / (common.signals + 2.0)
-    if own.site >= 0:
-        site = state.sites[own.site]
+    number = state.pages[page].site
+    if number >= 0:
+        site = state.sites[number]
         reliability = (site.true_signals + _OWN * reliability) / (site.signals + _OWN)
     return (own.true_signals + _OWN * reliability) / (own.signals + _OWN)
 
@@ -44,8 +47,17 @@ def note_signal(state: IndexState, page: int, time: float) -> bool:
     own = state.pages[page]
     if math.isnan(own.seen_at) or time <= own.seen_at:
         return False
-    own.signal, own.signalled_at = _reliability(state, page), time
+    own.signal, state.signals[page].signalled_at = _reliability(state, page), time
     return True
+
+
+@kernel(allocates=False)
+def later_signal(state: IndexState, page: int, polled_at: float) -> np.float32:
+    """The pending signal of a page if it came after a poll; 0: there is none."""
+    signal = state.pages[page].signal
+    if signal > 0.0 and polled_at < state.signals[page].signalled_at:
+        return signal
+    return np.float32(0.0)
 
 
 @kernel(allocates=False)
@@ -59,8 +71,9 @@ def note_signalled_poll(state: IndexState, page: int, polled_at: float, changed:
         refresh_belief(state, page)
         anyhow = chance_after(state.shared, operational_time(state, page, polled_at))
         true = own.signal / (1.0 - (1.0 - own.signal) * (1.0 - anyhow))
-    own.signals += 1.0
-    own.true_signals += true
+    told = state.signals[page]
+    told.signals += 1.0
+    told.true_signals += true
     common.signals += 1.0
     common.true_signals += true
     if own.site >= 0:

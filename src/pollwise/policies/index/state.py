@@ -23,9 +23,12 @@ __all__ = [
     "INDEX_HOST",
     "INDEX_PAGE",
     "INDEX_SHARED",
+    "INDEX_SIGNAL",
     "INDEX_SITE",
     "INDEX_TABLE",
     "LEAST_CLOCK_ODDS",
+    "MOST_CHANGES",
+    "MOST_DATES",
     "NEW",
     "NO_SURGE",
     "PAGES_BY_RATE",
@@ -60,7 +63,6 @@ INDEX_PAGE = np.dtype(
     [
         ("seen_at", "f8"),  # time of the copy; NaN: there is none
         ("weight", "f8"),  # weight / cost
-        ("rate", "f4"),  # where it is known
         ("polls", "i4"),  # that told something
         ("scope", "i4"),
         ("where", "i1"),
@@ -72,14 +74,10 @@ INDEX_PAGE = np.dtype(
         ("kind", "i4"),  # within its site; -1: none
         ("before", "i4"),  # the pages of its site beside it, in a ring
         ("after", "i4"),
-        ("changes", "f4"),  # seen by polls
-        ("reverts", "f4"),  # how many of them went back to an earlier version
-        ("worth", "f4"),  # the factor on its weight for its reverts
+        ("changes", "u2"),  # seen by polls: the latest ones, where there are very many
+        ("reverts", "u2"),  # how many of them went back to an earlier version
         ("signal", "f4"),  # the probability that a pending signal is true; 0: there is none
-        ("signalled_at", "f8"),
-        ("signals", "f4"),  # how many were followed by a poll
-        ("true_signals", "f4"),  # how many of these told of a change
-        ("dates", "i4"),  # changes whose time was told
+        ("dates", "u1"),  # changes whose time was told, up to MOST_DATES
         ("date_odds", "f4"),  # log-odds that the times told are those of the answers
         ("tick", "f4"),  # the second of the day (UTC) after which it has changed, if by the clock
         ("clock_odds", "f4"),  # log-odds of changing by the clock
@@ -94,6 +92,19 @@ INDEX_PAGE = np.dtype(
     ]
 )
 """What is kept of each page."""
+
+MOST_CHANGES = 65_535
+"""Changes that are counted of a page: older ones count half then."""
+MOST_DATES = 255
+
+INDEX_SIGNAL = np.dtype(
+    [
+        ("signalled_at", "f8"),  # the pending one
+        ("signals", "f4"),  # how many were followed by a poll
+        ("true_signals", "f4"),  # how many of these told of a change
+    ]
+)
+"""What is kept of the signals of each page, once there are any (`signals`)."""
 
 PAGES_BY_RATE = np.dtype(
     [
@@ -232,6 +243,7 @@ INDEX_SHARED = np.dtype(
         ("belief", "f4", (RATE_COUNT,)),  # the probability of each of its rates now
         ("surge", "f4"),  # seconds by which its site makes it older than it is
         ("overlap", "f4"),  # how many changes were seen on its site since its copy was made
+        ("rate", "f4"),  # where it is known
         ("clock_lift", "f8"),  # what other pages add to its log-odds of changing by the clock
         ("modelled", "i8"),  # the page whose models were worked out last; the next two are of it
         ("steady", "f4", (RATE_COUNT,)),
@@ -265,3 +277,5 @@ class IndexState(NamedTuple):
     hosts: NDArray[Any]  # of INDEX_HOST, one for each scope
     sites: NDArray[Any]  # of INDEX_SITE
     kinds: NDArray[Any]  # of PAGES_BY_RATE
+    rates: NDArray[Any]  # by page, where they are known; else there are none
+    signals: NDArray[Any]  # of INDEX_SIGNAL, by page; none, or of some pages only, where none came

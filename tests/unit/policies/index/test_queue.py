@@ -177,6 +177,7 @@ def test_the_time_to_reach_a_price_is_when_the_index_reaches_it(make):
     policy.add([Page(n, seen_at=0.0) for n in range(ROOM)])
     state = policy.state
     for page in range(0, ROOM, 7):
+        refresh_belief(state, page)
         for price in (0.01, 0.2, 0.7):
             wait = time_to_reach(state.pages, state.shared, page, price)
             assert index_of(state.pages, state.shared, page, wait * 1.001) >= price * 0.999
