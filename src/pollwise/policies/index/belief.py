@@ -16,6 +16,7 @@ functions are compiled.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ from pollwise.rates.lattice import RATE_COUNT, lattice_row, time_step
 from pollwise.rates.packed import number_of
 from pollwise.rates.sums import normalise, total_of
 
-__all__ = ["form_belief", "judge_bursts", "refresh_belief", "refresh_models"]
+__all__ = ["form_belief", "go_on_to", "judge_bursts", "refresh_belief", "refresh_models"]
 
 _COMMON_SPELLS = 2.0
 """Pseudo-spells of all pages that those of a page are added to."""
@@ -54,8 +55,8 @@ def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
     """Fill in the probability of each rate of the present spell."""
     own, common = state.pages[page], state.shared[0]
     scale = np.float32(_COMMON_SPELLS / total_of(common.spells))
-    lasted = own.seen_at - own.spell_at
-    survived = lattice_row(common.tables[UNCHANGED_TABLE], time_step(max(lasted, 1e-6)))
+    lasted = time_step(max(own.spell, 1e-6))
+    survived = lattice_row(common.tables[UNCHANGED_TABLE], lasted)
     for n in range(SPELL_COUNT):
         together = np.float32(_NEVER_NONE)
         for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
@@ -64,6 +65,16 @@ def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
         for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
             weights[j] = factor * np.float32(common.spells[j]) * survived[j]
     normalise(weights)
+
+
+@kernel(allocates=False)
+def go_on_to(own: Any, time: float) -> None:
+    """Make a time that of the copy of a page; its spell goes on."""
+    if not math.isnan(own.seen_at):
+        own.spell += time - own.seen_at
+    else:
+        own.spell = 0.0 if math.isnan(own.spell) else time - own.spell
+    own.seen_at = time
 
 
 @kernel(allocates=False)

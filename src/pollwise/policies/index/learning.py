@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.belief import form_belief, judge_bursts, refresh_models
+from pollwise.policies.index.belief import form_belief, go_on_to, judge_bursts, refresh_models
 from pollwise.policies.index.clock import learn_clock, learn_tick, ticks_since_change
 from pollwise.policies.index.clock_share import count_clock, spoken_for_clock
 from pollwise.policies.index.dates import (
@@ -129,14 +129,11 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
     A page that was added when others had been polled is young: perhaps it was born then.
     """
     own, common = state.pages[page], state.shared[0]
-    own.seen_at = polled_at
-    if math.isnan(own.spell_at):
-        own.spell_at = polled_at
-    else:
-        own.young = 1
+    own.young = not math.isnan(own.spell)
+    go_on_to(own, polled_at)
     since = polled_at - told
     if dated and since >= LATELY:
-        if told < own.spell_at - FOUND_LATE:
+        if since > own.spell + FOUND_LATE:
             own.young = 0
         unchanged = common.tables[UNCHANGED_TABLE]
         if note_first_date(state.sites, own, since, told):
@@ -144,7 +141,7 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
         else:
             learn_first_date(common.likelihood, own.young, since, unchanged)
         learn_tick(own, polled_at, told)
-        own.spell_at = told
+        own.spell = since
         common.learned += 1
 
 
@@ -201,10 +198,12 @@ def learn(state: IndexState, observation: Any) -> None:
             _learn_change(state, page, polled_at, elapsed, dated, last_changed_at)
             _count_change(own, observation.reverted)
             own.young = 0
-            own.spell_at = last_changed_at if believed else polled_at
             # A change at the usual hour says nothing of others.
             if unasked and not by_clock(own, common):
-                note_change(state, page, last_changed_at if believed else own.seen_at, own.spell_at)
+                begin, end = own.seen_at, polled_at
+                if believed:
+                    begin = end = last_changed_at
+                note_change(state, page, begin, end)
             if believed and unasked:
                 learn_tick(own, polled_at, last_changed_at)
         else:
@@ -212,7 +211,9 @@ def learn(state: IndexState, observation: Any) -> None:
                 common.likelihood, elapsed, common.tables[UNCHANGED_TABLE], _STANDSTILL
             )
             note_stamp(state.sites, own, polled_at, last_changed_at)
-        own.seen_at = polled_at
+        go_on_to(own, polled_at)
+        if changed:
+            own.spell = polled_at - last_changed_at if believed else 0.0
         own.polls += 1
         common.learned += 1
         common.compared += 1

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pollwise.checks import require_shares, require_weight
 from pollwise.objectives import Objective
@@ -62,7 +62,7 @@ from pollwise.rates.packed import packed, unpacked
 from pollwise.rates.posterior import changed_table, unchanged_table
 from pollwise.types import Page
 
-__all__ = ["IndexPolicy"]
+__all__ = ["IndexPolicy", "narrowed"]
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -97,7 +97,6 @@ _PAGE_LEARNED = (
     "clock_odds",
     "burst_odds",
     "young",
-    "spell_at",
     "first_rate",
     "likelihood",
     "spells",
@@ -166,7 +165,7 @@ class IndexPolicy(CompiledPolicy):
         sites, kinds = self._site_numbers(columns)
         self._make_room()
         state = self._state
-        state.pages["weight"][page_ids] = columns.weights / columns.costs
+        state.pages["weight"][page_ids] = narrowed(columns.weights / columns.costs)
         groups = columns.terms.array(lambda terms: self._group(terms.tags), np.int64)
         state.pages["group"][page_ids] = groups
         state.pages["seen_at"][page_ids] = columns.seen_at
@@ -177,9 +176,8 @@ class IndexPolicy(CompiledPolicy):
         if self._learning:
             for name in _PAGE_LEARNED:
                 state.pages[name][page_ids] = _AT_FIRST.get(name, 0.0)
-            copied_at = state.pages["seen_at"][page_ids]
-            begun_at = np.where(np.isnan(copied_at), self._late_since(), copied_at)
-            state.pages["spell_at"][page_ids] = begun_at
+            has_copy = ~np.isnan(columns.seen_at)
+            state.pages["spell"][page_ids] = np.where(has_copy, 0.0, self._late_since())
             state.shared["believed"] = -1
             state.signals[page_ids[page_ids < len(state.signals)]] = 0
         else:
@@ -276,7 +274,7 @@ class IndexPolicy(CompiledPolicy):
         """
         for page_id, weight in zip(page_ids, weights, strict=True):
             require_weight(f"weigh: page {page_id}: weight", weight)
-        for page_id, weight in zip(page_ids, weights, strict=True):
+        for page_id, weight in zip(page_ids, narrowed(weights), strict=True):
             if 0 <= page_id < len(self._state.pages):
                 weigh_page(self._state, page_id, weight)
 
@@ -377,6 +375,8 @@ class IndexPolicy(CompiledPolicy):
             for name in _PAGE_LEARNED:
                 saved = state.pages[name][ids]
                 learned[f"page.{name}"] = saved.astype(_SAVED_AS.get(name, saved.dtype))
+            seen_at, spell = learned["page.seen_at"], state.pages["spell"][ids]
+            learned["page.spell_at"] = np.where(np.isnan(seen_at), spell, seen_at - spell)
             signals = self._signals(ids)
             for name in _SIGNAL_LEARNED:
                 learned[f"page.{name}"] = signals[name]
@@ -413,6 +413,10 @@ class IndexPolicy(CompiledPolicy):
                 if name in _SAVED_AS:
                     saved = np.minimum(saved, np.iinfo(kept.dtype).max)
                 kept[ids] = saved
+            seen_at: NDArray[Any] = state["page.seen_at"][rows]
+            spell_at = state["page.spell_at"][rows]
+            spell = np.where(np.isnan(seen_at), spell_at, seen_at - spell_at)
+            self._state.pages["spell"][ids] = spell
             self._load_signals(ids, {name: state[f"page.{name}"][rows] for name in _SIGNAL_LEARNED})
             self._recount_signals(everyone)
             recount(self._state, everyone)
@@ -484,6 +488,12 @@ class IndexPolicy(CompiledPolicy):
             sites=_with_room(self._state.sites, len(self._sites), page=-1, first_date=math.nan),
             kinds=_with_room(self._state.kinds, len(self._kinds)),
         )
+
+
+def narrowed(weights: ArrayLike) -> NDArray[np.float32]:
+    """Weights in 32 bits: those too large or too small for these are the largest or smallest."""
+    weights, most = np.asarray(weights, np.float64), np.finfo(np.float32)
+    return np.clip(weights, np.where(weights > 0.0, most.tiny, 0.0), most.max).astype(np.float32)
 
 
 def _with_room(array: NDArray[Any], count: int, **fields: float) -> NDArray[Any]:

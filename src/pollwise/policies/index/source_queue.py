@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.objectives import Detection
-from pollwise.policies.index.policy import IndexPolicy
+from pollwise.policies.index.policy import IndexPolicy, narrowed
 from pollwise.policies.index.queue import add_pages, remove_pages
 from pollwise.policies.index.state import CALENDAR, POOL, POOL_CAPACITY
 from pollwise.policies.structures.heap import entries
@@ -52,7 +52,7 @@ class SourceQueue(IndexPolicy):
         scaled = np.interp(share, _SHARES, _SCALED)
         self.state.rates[ids] = scaled / times
         height = index_later / Detection().shape(LATER * times * self.state.rates[ids])
-        self.state.pages["weight"][ids] = np.maximum(height, _SMALLEST)
+        self.state.pages["weight"][ids] = narrowed(np.maximum(height, _SMALLEST))
 
     def to_look_at(self, now: float) -> tuple[Ints, Floats]:
         """Sources whose index is to be set anew before a selection, and how long they have waited.

@@ -62,7 +62,7 @@ SPELL_COUNT = RATE_COUNT // RATES_TOGETHER
 INDEX_PAGE = np.dtype(
     [
         ("seen_at", "f8"),  # time of the copy; NaN: there is none
-        ("weight", "f8"),  # weight / cost
+        ("weight", "f4"),  # weight / cost
         ("polls", "i4"),  # that told something
         ("scope", "i4"),
         ("where", "i1"),
@@ -83,7 +83,9 @@ INDEX_PAGE = np.dtype(
         ("clock_odds", "f4"),  # log-odds of changing by the clock
         ("burst_odds", "f4"),  # log-odds of changing in bursts, as far as from its polls
         ("young", "i1"),  # 1: added later than the first pages, and no change of it was seen
-        ("spell_at", "f8"),  # when the change seen last was over, or the page was added
+        # Seconds from the change seen last, or from when the page was added, to the copy. Without a
+        # copy it is the time when it was added; NaN: with the first pages.
+        ("spell", "f4"),
         # An excerpt (`pollwise.rates.excerpt`) of the likelihood of each rate, given all polls:
         ("first_rate", "u1"),
         ("likelihood", "u2", (EXCERPT_COUNT,)),

@@ -154,7 +154,7 @@ def test_a_restart_keeps_bursts_clock_and_reverts():
     after.load_state_dict(before.state_dict())
     for page in (0, 1):
         assert index(after, page) == pytest.approx(index(before, page), rel=1e-5)
-    for name in ("burst_odds", "reverts", "changes", "spell_at"):
+    for name in ("burst_odds", "reverts", "changes", "spell"):
         assert after.state.pages[name][:2] == pytest.approx(before.state.pages[name][:2])
     assert after.worths([0, 1]).tolist() == before.worths([0, 1]).tolist()
 

@@ -429,6 +429,18 @@ def test_after_a_copy_the_changes_of_its_site_before_are_no_news():
     assert policy.state.shared["surge"][0] == 0
 
 
+def test_weights_beyond_32_bits_are_the_largest_and_the_smallest():
+    policy = BayesianIndex()
+    policy.add([Page(0, weight=1e300), Page(1, weight=1e-300), Page(2, weight=0.0), Page(3)])
+    weights = policy.state.pages["weight"]
+    largest, smallest, none, one = weights[:4].tolist()
+    assert 1e38 < largest < math.inf
+    assert 0.0 < smallest < 1e-37
+    assert (none, one) == (0.0, 1.0)
+    policy.weigh([3], [1e-300])
+    assert weights[3] == smallest
+
+
 @pytest.mark.parametrize("weight", [math.nan, math.inf, -1.0])
 def test_a_weight_that_cannot_be_is_refused_before_any_is_changed(weight):
     policy = BayesianIndex()
