@@ -106,15 +106,16 @@ def refresh_belief(state: IndexState, page: int) -> None:
 
     Nothing is believed of a page without a copy.
     """
-    common = state.shared[0]
+    own, common = state.pages[page], state.shared[0]
     if not common.learning:
         common.rate = state.rates[page]
         return
-    if math.isnan(state.pages[page].seen_at):
+    if math.isnan(own.seen_at):
         return
     if common.believed != page:
         _believe(state, page)
     common.clock_lift = clock_lift(state, page)
+    common.signal = state.signals[page].signal if own.signalled else np.float32(0.0)
     look_at_site(state, page)
 
 

@@ -73,6 +73,7 @@ def estimates_of(
             told.due_at = own.seen_at + time_to_reach(state.pages, state.shared, page, told.price)
         told.polls = own.polls
         told.leased = own.where == LEASED
-        signalled = own.signal > 0.0
-        told.signal = own.signal if signalled else math.nan
-        told.signalled_at = state.signals[page].signalled_at if signalled else math.nan
+        told.signal = told.signalled_at = math.nan
+        if own.signalled:
+            pending = state.signals[page]
+            told.signal, told.signalled_at = pending.signal, pending.signalled_at

@@ -102,11 +102,9 @@ def _learn_change(
     """
     own, common = state.pages[page], state.shared[0]
     unchanged = common.tables[UNCHANGED_TABLE]
-    if own.signal > 0.0:
+    if own.signalled:
         # The change may be that of the signal, which says nothing of others.
-        learn_doubtful_poll(
-            common.likelihood, elapsed, common.tables[CHANGED_TABLE], np.float32(own.signal)
-        )
+        learn_doubtful_poll(common.likelihood, elapsed, common.tables[CHANGED_TABLE], common.signal)
     elif not dated:
         learn_poll(common.likelihood, elapsed, common.tables[CHANGED_TABLE])
     elif by_clock(own, common):
@@ -177,14 +175,14 @@ def learn(state: IndexState, observation: Any) -> None:
         row = lattice_row(
             common.tables[CHANGED_TABLE if changed else UNCHANGED_TABLE], time_step(elapsed)
         )
-        if changed and own.signal > 0.0:
-            row = row + np.float32(own.signal) * (np.float32(1.0) - row)
+        if changed and own.signalled:
+            row = row + common.signal * (np.float32(1.0) - row)
         better = max(mean_over(common.bursts, row), _LEAST_CHANCE)
         better /= max(mean_over(common.steady, row), _LEAST_CHANCE)
         judge_bursts(state, page, math.log(better))
         # What a poll after a signal finds says nothing of how pages change by themselves, together
         # or by the clock.
-        unasked = own.signal == 0.0
+        unasked = not own.signalled
         if unasked and not by_clock(own, common):
             note_poll(state, page, polled_at - own.seen_at, changed)
         if unasked:

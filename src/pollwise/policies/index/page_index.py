@@ -83,7 +83,7 @@ def _weigh(own: Any, common: Any) -> None:
     for j in range(RATE_COUNT):
         common.shares[j] = common.belief[j] * tilt[j]
     normalise(common.shares)
-    common.surged = (common.surge > 0.0 or own.signal > 0.0) and common.surge_kind != NO_SURGE
+    common.surged = (common.surge > 0.0 or common.signal > 0.0) and common.surge_kind != NO_SURGE
     if common.surged:
         _weigh_surge(own, common)
 
@@ -95,10 +95,10 @@ def _weigh_surge(own: Any, common: Any) -> None:
         rate = np.float32(0.0)
         for j in range(RATE_COUNT):
             rate += common.shares[j] * np.float32(RATES[j])
-        common.waiting = common.surge * rate + own.signal
+        common.waiting = common.surge * rate + common.signal
         return
     for j in range(RATE_COUNT):
-        common.surge_shares[j] = common.shares[j] * own.signal
+        common.surge_shares[j] = common.shares[j] * common.signal
     if common.surge > 0.0:
         surged = lattice_row(common.tables[CHANGED_TABLE], time_step(common.surge))
         for j in range(RATE_COUNT):
@@ -136,7 +136,7 @@ def by_clock(own: Any, common: Any) -> bool:
     Not while a signal is pending: it tells of a change at another time.
     """
     odds = own.clock_odds + common.clock_lift
-    return own.signal == 0.0 and odds > 0.0 and common.clock[1, 0] > 0.0
+    return not own.signalled and odds > 0.0 and common.clock[1, 0] > 0.0
 
 
 @kernel(forceinline=True, allocates=False)

@@ -100,7 +100,6 @@ _PAGE_LEARNED = (
     "first_rate",
     "likelihood",
     "spells",
-    "signal",
 )
 _SAVED_AS = {"changes": "f4", "reverts": "f4", "dates": "i4"}
 """Numbers that are saved in another type than they are kept in."""
@@ -179,6 +178,7 @@ class IndexPolicy(CompiledPolicy):
             has_copy = ~np.isnan(columns.seen_at)
             state.pages["spell"][page_ids] = np.where(has_copy, 0.0, self._late_since())
             state.shared["believed"] = -1
+            state.pages["signalled"][page_ids] = 0
             state.signals[page_ids[page_ids < len(state.signals)]] = 0
         else:
             state.rates[page_ids] = self._known_rates(page_ids)
@@ -380,6 +380,7 @@ class IndexPolicy(CompiledPolicy):
             signals = self._signals(ids)
             for name in _SIGNAL_LEARNED:
                 learned[f"page.{name}"] = signals[name]
+            learned["page.signal"][state.pages["signalled"][ids] == 0] = 0.0
         return learned
 
     def upgraded(self, state: StateDict) -> StateDict:
@@ -441,8 +442,10 @@ class IndexPolicy(CompiledPolicy):
         return told
 
     def _load_signals(self, page_ids: NDArray[np.int64], saved: StateDict) -> None:
-        """Put back what was known of the signals of pages, of which the pending ones are there."""
-        if any(array.any() for array in (self._state.pages["signal"][page_ids], *saved.values())):
+        """Put back what was known of the signals of pages."""
+        pending: NDArray[Any] = saved["signal"]
+        self._state.pages["signalled"][page_ids] = pending > 0.0
+        if any(array.any() for array in saved.values()):
             self._make_room_for_signals()
         signals = self._state.signals
         has_room = page_ids < len(signals)

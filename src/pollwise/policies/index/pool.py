@@ -50,7 +50,7 @@ def _look_at(state: IndexState, spot: int, now: float) -> None:
     _believe_kept(state, page)
     kept.index, kept.since, kept.until = index_of(state.pages, state.shared, page, now), now, now
     # What moves by another clock is looked at each time.
-    moves = own.signal > 0.0 or common.overlap > 0.0 or common.surge > 0.0 or by_clock(own, common)
+    moves = own.signalled or common.overlap > 0.0 or common.surge > 0.0 or by_clock(own, common)
     if common.learning and now > own.seen_at and not moves and kept.index < math.inf:
         kept.until = own.seen_at + time_until(common.step)
 

@@ -45,7 +45,7 @@ from pollwise.policies.index.page_index import (
     time_to_reach,
 )
 from pollwise.policies.index.pool import bid_of, enter_pool, forget_index, leave_pool, pool_bid
-from pollwise.policies.index.signals import later_signal, note_signal, note_signalled_poll
+from pollwise.policies.index.signals import is_signalled_later, note_signal, note_signalled_poll
 from pollwise.policies.index.sites import join_site, leave_site
 from pollwise.policies.index.state import CALENDAR, NEW, POOL, POOL_CAPACITY, IndexState, Shared
 from pollwise.policies.structures.heap import (
@@ -408,12 +408,12 @@ def observe_page(state: IndexState, observation: Any) -> None:
         host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
     if tells(observation, own.seen_at):
         if state.shared[0].learning:
-            later = later_signal(state, page, observation.polled_at)
-            own.signal -= later
+            is_later = is_signalled_later(state, page, observation.polled_at)
+            own.signalled = own.signalled and not is_later
             note_outcome(state, page, observation.polled_at, outcome == _CHANGED)
             note_signalled_poll(state, page, observation.polled_at, outcome == _CHANGED)
             learn(state, observation)
-            own.signal = later
+            own.signalled = is_later
             if outcome == _CHANGED:
                 _alert_siblings(state, page)
         own.seen_at = observation.polled_at

@@ -15,15 +15,13 @@ compiled.
 
 import math
 
-import numpy as np
-
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.learning import operational_time
 from pollwise.policies.index.page_index import chance_after
 from pollwise.policies.index.state import IndexState
 
-__all__ = ["later_signal", "note_signal", "note_signalled_poll"]
+__all__ = ["is_signalled_later", "note_signal", "note_signalled_poll"]
 
 _OWN = 2.0
 """Signals of a page, or of a site, that count as much as the reliability it begins with."""
@@ -47,30 +45,29 @@ def note_signal(state: IndexState, page: int, time: float) -> bool:
     own = state.pages[page]
     if math.isnan(own.seen_at) or time <= own.seen_at:
         return False
-    own.signal, state.signals[page].signalled_at = _reliability(state, page), time
+    told = state.signals[page]
+    told.signal, told.signalled_at = _reliability(state, page), time
+    own.signalled = 1
     return True
 
 
 @kernel(allocates=False)
-def later_signal(state: IndexState, page: int, polled_at: float) -> np.float32:
-    """The pending signal of a page if it came after a poll; 0: there is none."""
-    signal = state.pages[page].signal
-    if signal > 0.0 and polled_at < state.signals[page].signalled_at:
-        return signal
-    return np.float32(0.0)
+def is_signalled_later(state: IndexState, page: int, polled_at: float) -> bool:
+    """Whether the pending signal of a page came after a poll."""
+    return bool(state.pages[page].signalled and polled_at < state.signals[page].signalled_at)
 
 
 @kernel(allocates=False)
 def note_signalled_poll(state: IndexState, page: int, polled_at: float, changed: bool) -> None:
     """Learn from a poll what the signal before it was worth."""
     own, common = state.pages[page], state.shared[0]
-    if own.signal == 0.0:
+    if not own.signalled:
         return
     true = 0.0
     if changed:
         refresh_belief(state, page)
         anyhow = chance_after(state.shared, operational_time(state, page, polled_at))
-        true = own.signal / (1.0 - (1.0 - own.signal) * (1.0 - anyhow))
+        true = common.signal / (1.0 - (1.0 - common.signal) * (1.0 - anyhow))
     told = state.signals[page]
     told.signals += 1.0
     told.true_signals += true

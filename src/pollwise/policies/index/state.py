@@ -76,7 +76,7 @@ INDEX_PAGE = np.dtype(
         ("after", "i4"),
         ("changes", "u2"),  # seen by polls: the latest ones, where there are very many
         ("reverts", "u2"),  # how many of them went back to an earlier version
-        ("signal", "f4"),  # the probability that a pending signal is true; 0: there is none
+        ("signalled", "u1"),  # 1: a signal is pending
         ("dates", "u1"),  # changes whose time was told, up to MOST_DATES
         ("date_odds", "f4"),  # log-odds that the times told are those of the answers
         ("tick", "f4"),  # the second of the day (UTC) after which it has changed, if by the clock
@@ -101,7 +101,8 @@ MOST_DATES = 255
 
 INDEX_SIGNAL = np.dtype(
     [
-        ("signalled_at", "f8"),  # the pending one
+        ("signal", "f4"),  # the probability that the pending one, or the one before, is true
+        ("signalled_at", "f8"),  # its time
         ("signals", "f4"),  # how many were followed by a poll
         ("true_signals", "f4"),  # how many of these told of a change
     ]
@@ -245,6 +246,7 @@ INDEX_SHARED = np.dtype(
         ("belief", "f4", (RATE_COUNT,)),  # the probability of each of its rates now
         ("surge", "f4"),  # seconds by which its site makes it older than it is
         ("overlap", "f4"),  # how many changes were seen on its site since its copy was made
+        ("signal", "f4"),  # the probability that its pending signal is true; 0: there is none
         ("rate", "f4"),  # where it is known
         ("clock_lift", "f8"),  # what other pages add to its log-odds of changing by the clock
         ("modelled", "i8"),  # the page whose models were worked out last; the next two are of it
