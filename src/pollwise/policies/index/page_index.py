@@ -83,6 +83,7 @@ def _weigh(own: Any, common: Any) -> None:
     for j in range(RATE_COUNT):
         common.shares[j] = common.belief[j] * tilt[j]
     normalise(common.shares)
+    common.weight = own.weight * worth_of(own, common)
     common.surged = (common.surge > 0.0 or common.signal > 0.0) and common.surge_kind != NO_SURGE
     if common.surged:
         _weigh_surge(own, common)
@@ -106,7 +107,7 @@ def _weigh_surge(own: Any, common: Any) -> None:
 
 
 @kernel(forceinline=True, allocates=False)
-def _index_at(own: Any, common: Any, step: int) -> float:
+def _index_at(common: Any, step: int) -> float:
     """The index of the page weighed last, as of the lattice time `step` after its copy was made."""
     mean = mean_over(common.shares, lattice_row(common.tables[INDEX_TABLE], step))
     mean *= common.scale[step]
@@ -118,7 +119,7 @@ def _index_at(own: Any, common: Any, step: int) -> float:
             unchanged = lattice_row(common.tables[UNCHANGED_TABLE], step)
             added = mean_over(common.surge_shares, unchanged)
             mean += added * time if kind == STALE_SURGE else added
-    return mean * own.weight * worth_of(own, common)
+    return mean * common.weight
 
 
 @kernel(allocates=False)
@@ -245,7 +246,7 @@ def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
             late = ((now - tick) % DAY) / DAY if common.late else 0.0
             return _clock_index_at(own, common, ticks) * (1.0 - late)
     _weigh(own, common)
-    return _index_at(own, common, step)
+    return _index_at(common, step)
 
 
 @kernel(allocates=False)
@@ -270,9 +271,7 @@ def time_to_reach(
     if near > 0.0:
         stride, step = 1, time_step(near)
     while high - low > 1:
-        index = (
-            _index_at(own, common, step) if common.learning else _told_index_at(own, common, step)
-        )
+        index = _index_at(common, step) if common.learning else _told_index_at(own, common, step)
         if index >= price:
             high, step = step, step - stride
         else:

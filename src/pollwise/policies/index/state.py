@@ -65,8 +65,6 @@ INDEX_PAGE = np.dtype(
         ("weight", "f4"),  # weight / cost
         ("polls", "i4"),  # that told something
         ("scope", "i4"),
-        ("where", "i1"),
-        ("group", "u1"),  # whose share of the budget it has; 0: the rest
         ("place", "i4"),  # in calendar, held or pool; in line: the page before; -1: none
         ("next", "i4"),  # in line: the page after; -1: none
         # Where the rate is learned:
@@ -74,24 +72,27 @@ INDEX_PAGE = np.dtype(
         ("kind", "i4"),  # within its site; -1: none
         ("before", "i4"),  # the pages of its site beside it, in a ring
         ("after", "i4"),
-        ("changes", "u2"),  # seen by polls: the latest ones, where there are very many
-        ("reverts", "u2"),  # how many of them went back to an earlier version
-        ("signalled", "u1"),  # 1: a signal is pending
-        ("dates", "u1"),  # changes whose time was told, up to MOST_DATES
+        # Seconds from the change seen last, or from when the page was added, to the copy. Without a
+        # copy it is the time when it was added; NaN: with the first pages.
+        ("spell", "f4"),
         ("date_odds", "f4"),  # log-odds that the times told are those of the answers
         ("tick", "f4"),  # the second of the day (UTC) after which it has changed, if by the clock
         ("clock_odds", "f4"),  # log-odds of changing by the clock
         ("burst_odds", "f4"),  # log-odds of changing in bursts, as far as from its polls
-        ("young", "i1"),  # 1: added later than the first pages, and no change of it was seen
-        # Seconds from the change seen last, or from when the page was added, to the copy. Without a
-        # copy it is the time when it was added; NaN: with the first pages.
-        ("spell", "f4"),
+        ("changes", "u2"),  # seen by polls: the latest ones, where there are very many
+        ("reverts", "u2"),  # how many of them went back to an earlier version
         # An excerpt (`pollwise.rates.excerpt`) of the likelihood of each rate, given all polls:
-        ("first_rate", "u1"),
         ("likelihood", "u2", (EXCERPT_COUNT,)),
         # Between changes: how many passed at these rates, packed (`pollwise.rates.packed`).
         ("spells", "u2", (SPELL_COUNT,)),
-    ]
+        ("first_rate", "u1"),  # of the excerpt
+        ("where", "i1"),
+        ("group", "u1"),  # whose share of the budget it has; 0: the rest
+        ("young", "i1"),  # 1: added later than the first pages, and no change of it was seen
+        ("signalled", "u1"),  # 1: a signal is pending
+        ("dates", "u1"),  # changes whose time was told, up to MOST_DATES
+    ],
+    align=True,  # the wide fields come first, so nothing but its end is filled up
 )
 """What is kept of each page."""
 
@@ -259,6 +260,7 @@ INDEX_SHARED = np.dtype(
         ("scale", "f8", (TIME_COUNT,)),  # the factor on the mean of the index table, by time
         ("step", "i8"),  # the lattice time that an index was worked out for last
         ("shares", "f4", (RATE_COUNT,)),  # of the rates in the index of the page weighed last
+        ("weight", "f8"),  # of that page, by the worth of its changes
         ("surged", "i8"),  # 1: it has a surge or a signal; then what that adds:
         ("surge_shares", "f4", (RATE_COUNT,)),
         ("waiting", "f8"),
