@@ -173,4 +173,4 @@ def test_a_change_by_the_clock_says_nothing_of_the_siblings(odds, surged):
     policy.state.pages["clock_odds"][0] = odds
     policy.observe([Observation(0, DAY, Outcome.CHANGED)])
     refresh_belief(policy.state, 1)
-    assert (policy.state.pages["overlap"][1] > 0.0) == surged
+    assert (policy.state.shared["overlap"][0] > 0.0) == surged

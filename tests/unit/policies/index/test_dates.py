@@ -183,7 +183,7 @@ def test_the_time_of_a_young_page_may_well_be_that_of_its_birth():
     policy = found_late(18 * DAY)
     young = policy.state.pages[1]
     assert young["young"] == 1
-    assert young["spell_at"] == 18 * DAY
+    assert young["spell"] == 3 * DAY
     told = (RATES + 1 / (3 * DAY)) * np.exp(-RATES * 3 * DAY)
     assert likelihoods_at(policy, 1)[0] == pytest.approx(told / told.max(), rel=0.06, abs=1e-6)
 
@@ -191,4 +191,4 @@ def test_the_time_of_a_young_page_may_well_be_that_of_its_birth():
 def test_a_page_that_was_there_long_before_it_was_added_is_not_young():
     old = found_late(10 * DAY).state.pages[1]
     assert old["young"] == 0
-    assert old["spell_at"] == 10 * DAY
+    assert old["spell"] == 11 * DAY
