@@ -134,10 +134,10 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
         if since > own.spell + FOUND_LATE:
             own.young = 0
         unchanged = common.tables[UNCHANGED_TABLE]
-        if note_first_date(state.sites, own, since, told):
-            learn_poll(common.likelihood, since, unchanged)
-        else:
+        if not note_first_date(state.sites, own, since, told):
             learn_first_date(common.likelihood, own.young, since, unchanged)
+        elif since > DAY:  # sooner, it may be that of a nightly rebuild
+            learn_poll(common.likelihood, since, unchanged)
         learn_tick(own, polled_at, told)
         own.spell = since
         common.learned += 1

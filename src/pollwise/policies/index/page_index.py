@@ -14,6 +14,8 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.index.groups import share_of
 from pollwise.policies.index.state import (
     CHANGED_TABLE,
+    CLOCK_DAYS,
+    CLOCK_OCTAVE,
     CLOCK_TICKS,
     INDEX_TABLE,
     NO_SURGE,
@@ -169,9 +171,18 @@ def ticks_between(own: Any, begin: float, end: float) -> int:
 
 
 @kernel(forceinline=True, allocates=False)
-def _clock_index_at(own: Any, common: Any, ticks: int) -> float:
-    """The index of a page by the clock right after a tick, the `ticks`th since its copy."""
-    return mean_over(common.belief, common.clock[ticks]) * own.weight * worth_of(own, common)
+def _clock_row(ticks: int) -> int:
+    """The last one of `CLOCK_DAYS` that is no more."""
+    if ticks <= CLOCK_TICKS:
+        return ticks
+    row = CLOCK_TICKS + int(CLOCK_OCTAVE * math.log2(ticks / CLOCK_TICKS))
+    return min(row, len(CLOCK_DAYS) - 1)
+
+
+@kernel(forceinline=True, allocates=False)
+def _clock_index_at(own: Any, common: Any, row: int) -> float:
+    """The index of a page by the clock right after a tick, by the row of `CLOCK_DAYS`."""
+    return mean_over(common.belief, common.clock[row]) * own.weight * worth_of(own, common)
 
 
 @kernel(forceinline=True, allocates=False)
@@ -242,9 +253,8 @@ def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
         ticks = _ticks(tick, own.seen_at, now)
         if ticks <= 0:
             return 0.0
-        if ticks <= CLOCK_TICKS:
-            late = ((now - tick) % DAY) / DAY if common.late else 0.0
-            return _clock_index_at(own, common, ticks) * (1.0 - late)
+        late = ((now - tick) % DAY) / DAY if common.late else 0.0
+        return _clock_index_at(own, common, _clock_row(ticks)) * (1.0 - late)
     _weigh(own, common)
     return _index_at(common, step)
 
@@ -261,10 +271,11 @@ def time_to_reach(
     own, common = pages[page], shared[0]
     if common.learning:
         if by_clock(own, common):
-            for ticks in range(1, CLOCK_TICKS + 1):
-                if _clock_index_at(own, common, ticks) >= price:
+            for row in range(1, len(CLOCK_DAYS)):
+                if _clock_index_at(own, common, row) >= price:
                     # A copy made at a tick has it behind it.
-                    return ticks * DAY - (own.seen_at - _awaited_tick(own)) % DAY
+                    return CLOCK_DAYS[row] * DAY - (own.seen_at - _awaited_tick(own)) % DAY
+            return math.inf
         _weigh(own, common)
     low, high = -1, TIME_COUNT
     stride, step = TIME_COUNT, TIME_COUNT // 2

@@ -18,6 +18,8 @@ from pollwise.rates.recalibration import RECALIBRATION_SHAPE
 __all__ = [
     "CALENDAR",
     "CHANGED_TABLE",
+    "CLOCK_DAYS",
+    "CLOCK_OCTAVE",
     "CLOCK_TICKS",
     "FIRST_CLOCK_ODDS",
     "INDEX_HOST",
@@ -153,8 +155,11 @@ INDEX_HOST = np.dtype(
 )
 """What is kept of each politeness scope."""
 
-CLOCK_TICKS = 64
-"""Days, at most, between two polls of a page that changes by the clock."""
+CLOCK_TICKS, CLOCK_OCTAVE = 64, 8
+_FARTHER = np.ceil(CLOCK_TICKS * 2.0 ** (np.arange(1, 6 * CLOCK_OCTAVE + 1) / CLOCK_OCTAVE))
+CLOCK_DAYS = np.concatenate([np.arange(CLOCK_TICKS + 1), _FARTHER.astype(np.int64)])
+"""Days between two polls of a page that changes by the clock for which there is an index: all up to
+`CLOCK_TICKS`, and so many in each factor of 2 beyond, up to 11 years."""
 FIRST_CLOCK_ODDS = -3.5
 LEAST_CLOCK_ODDS = -6.0
 """Log-odds of a page whose dates say that it has no clock, or are not believed."""
@@ -237,7 +242,7 @@ INDEX_SHARED = np.dtype(
         ("hope", "f8"),  # and the time of a round that `tilt` was made with, where fast rates are
         ("hope_round", "f8"),  # hopeful
         ("tilt", "f4", (TILTS, RATE_COUNT)),  # of beliefs, by number of polls
-        ("clock", "f4", (CLOCK_TICKS + 1, RATE_COUNT)),  # index by days since the copy was made
+        ("clock", "f4", (len(CLOCK_DAYS), RATE_COUNT)),  # index by days since the copy was made
         ("late", "i8"),  # 1: it falls in the course of the day
         ("tables", "f4", (3, SUBSTEPS, COLUMNS)),
         ("likelihood", "f4", (RATE_COUNT,)),  # of the page polled last, while it learns

@@ -149,6 +149,16 @@ def test_a_time_that_first_copies_of_a_site_share_tells_only_that_they_were_quie
     assert first[0] < 0.1 * first.max()
 
 
+def test_a_time_of_last_night_that_first_copies_share_tells_nothing():
+    """The site may be built anew each night, or was deployed then."""
+    policy = BayesianIndex()
+    policy.add([Page(page, site="one") for page in range(2)])
+    for page in range(2):
+        policy.observe([Observation(page, 1_000 * DAY, Outcome.CHANGED, 999.5 * DAY)])
+    assert likelihoods_at(policy, 1) == pytest.approx(1.0)
+    assert policy.state.pages["tick"][1] == policy.state.pages["tick"][0] > 0.0
+
+
 def test_changes_of_a_busy_site_are_no_deployment():
     policy = BayesianIndex()
     policy.add([Page(page, site="news") for page in range(3)])
