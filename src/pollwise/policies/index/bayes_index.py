@@ -30,7 +30,7 @@ from pollwise.policies.index.belief import form_belief
 from pollwise.policies.index.chance import chances_of, posteriors_of, priors_of
 from pollwise.policies.index.estimates import ESTIMATE, estimates_of
 from pollwise.policies.index.groups import share_of
-from pollwise.policies.index.page_index import SURELY, index_of, own_price
+from pollwise.policies.index.page_index import SURELY, index_of, own_price, worth_after
 from pollwise.policies.index.policy import IndexPolicy, Learning
 from pollwise.policies.index.prior import fast_hope, slow_hope
 from pollwise.policies.index.queue import head_wins
@@ -138,7 +138,6 @@ class BayesianIndex(IndexPolicy):
             return None
         sites, kinds = (np.unique(state.pages[name][ids]) for name in ("site", "kind"))
         looked_at = (
-            (state.pages, ids),
             (state.sites, sites[sites >= 0]),
             (state.kinds, kinds[kinds >= 0]),
             (state.shared, [0]),
@@ -189,10 +188,8 @@ class BayesianIndex(IndexPolicy):
         The correction is for the moment at which a page is polled: few polls tell of the others.
         """
         ids = self._watched(page_ids)
-        before = self.state.pages[ids]  # to look at pages must not change them
         with self._only_looking():
             chances: NDArray[np.float64] = chances_of(self.state, ids, now)
-        self.state.pages[ids] = before
         return chances
 
     @contextmanager
@@ -211,7 +208,12 @@ class BayesianIndex(IndexPolicy):
 
     def worths(self, page_ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
         """The factors on the weights of pages for their reverts; 1: it had none."""
-        return self.state.pages["worth"][self._watched(page_ids)].astype(np.float64)
+        own = self.state.pages[self._watched(page_ids)]
+        revert_worth = float(self.state.shared[0]["revert_worth"])
+        worths: NDArray[np.float64] = worth_after(
+            own["reverts"].astype(np.float64), own["changes"].astype(np.float64), revert_worth
+        )
+        return worths
 
     def hope(
         self, page_ids: Sequence[int] | NDArray[np.int64], round_time: float

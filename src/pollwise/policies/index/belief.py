@@ -16,6 +16,7 @@ functions are compiled.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.clock_share import clock_lift
 from pollwise.policies.index.prior import burst_share, weigh_rates
-from pollwise.policies.index.sites import look_at_site, refresh_surge
+from pollwise.policies.index.sites import look_at_site
 from pollwise.policies.index.state import (
     RATES_TOGETHER,
     SPELL_COUNT,
@@ -34,7 +35,7 @@ from pollwise.rates.lattice import RATE_COUNT, lattice_row, time_step
 from pollwise.rates.packed import number_of
 from pollwise.rates.sums import normalise, total_of
 
-__all__ = ["form_belief", "judge_bursts", "refresh_belief", "refresh_models"]
+__all__ = ["form_belief", "go_on_to", "judge_bursts", "refresh_belief", "refresh_models"]
 
 _COMMON_SPELLS = 2.0
 """Pseudo-spells of all pages that those of a page are added to."""
@@ -54,8 +55,8 @@ def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
     """Fill in the probability of each rate of the present spell."""
     own, common = state.pages[page], state.shared[0]
     scale = np.float32(_COMMON_SPELLS / total_of(common.spells))
-    lasted = own.seen_at - own.spell_at
-    survived = lattice_row(common.tables[UNCHANGED_TABLE], time_step(max(lasted, 1e-6)))
+    lasted = time_step(max(own.spell, 1e-6))
+    survived = lattice_row(common.tables[UNCHANGED_TABLE], lasted)
     for n in range(SPELL_COUNT):
         together = np.float32(_NEVER_NONE)
         for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
@@ -64,6 +65,16 @@ def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
         for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
             weights[j] = factor * np.float32(common.spells[j]) * survived[j]
     normalise(weights)
+
+
+@kernel(allocates=False)
+def go_on_to(own: Any, time: float) -> None:
+    """Make a time that of the copy of a page; its spell goes on."""
+    if not math.isnan(own.seen_at):
+        own.spell += time - own.seen_at
+    else:
+        own.spell = 0.0 if math.isnan(own.spell) else time - own.spell
+    own.seen_at = time
 
 
 @kernel(allocates=False)
@@ -87,37 +98,32 @@ def _believe(state: IndexState, page: int) -> None:
     for j in range(RATE_COUNT):
         common.belief[j] = common.steady[j] + share * (common.bursts[j] - common.steady[j])
     common.believed = common.modelled = page
-    common.clock_lift = clock_lift(state, page)
-
-
-@kernel(allocates=False)
-def form_belief(state: IndexState, page: int) -> None:
-    """Work out the belief of a page that has a copy, and the surge of its site, as of now."""
-    own = state.pages[page]
-    if math.isnan(own.seen_at):
-        return
-    _believe(state, page)
-    look_at_site(state, page)
-    own.round = state.shared[0].round
 
 
 @kernel(forceinline=True, allocates=False)
 def refresh_belief(state: IndexState, page: int) -> None:
-    """Make the belief that of this page, and take in what others have taught about it since."""
+    """Make the belief that of this page, and take in what others have taught about it since.
+
+    Nothing is believed of a page without a copy.
+    """
     own, common = state.pages[page], state.shared[0]
     if not common.learning:
+        common.rate = state.rates[page]
         return
-    if own.round != common.round:
-        form_belief(state, page)
+    if math.isnan(own.seen_at):
         return
     if common.believed != page:
         _believe(state, page)
     common.clock_lift = clock_lift(state, page)
-    if own.site >= 0:
-        if own.surges != state.sites[own.site].surges:
-            look_at_site(state, page)
-        else:
-            refresh_surge(own, state.sites[own.site], common)
+    common.signal = state.signals[page].signal if own.signalled else np.float32(0.0)
+    look_at_site(state, page)
+
+
+@kernel(allocates=False)
+def form_belief(state: IndexState, page: int) -> None:
+    """The same for a page of which more is known than at its last look."""
+    state.shared[0].believed = -1
+    refresh_belief(state, page)
 
 
 @kernel(forceinline=True, allocates=False)

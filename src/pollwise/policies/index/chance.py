@@ -31,7 +31,7 @@ def _modelled(state: IndexState, page: int, now: float) -> float:
         return 0.0
     refresh_belief(state, page)
     chance = chance_after(state.shared, operational_time(state, page, now))
-    return 1.0 - (1.0 - chance) * (1.0 - own.signal)
+    return 1.0 - (1.0 - chance) * (1.0 - state.shared[0].signal)
 
 
 @kernel(allocates=False)

@@ -15,7 +15,7 @@ from typing import Any
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.page_index import chance_after, ticks_between
-from pollwise.policies.index.state import LEAST_CLOCK_ODDS, TELLS_AFTER, IndexState
+from pollwise.policies.index.state import LEAST_CLOCK_ODDS, MOST_DATES, TELLS_AFTER, IndexState
 from pollwise.units import DAY
 
 __all__ = ["learn_clock", "learn_tick", "ticks_since_change"]
@@ -45,7 +45,7 @@ def learn_tick(own: Any, polled_at: float, changed_at: float) -> None:
             own.tick = time
     else:
         own.tick = time
-    own.dates += 1
+    own.dates = min(own.dates + 1, MOST_DATES)
 
 
 @kernel(allocates=False)

@@ -10,7 +10,7 @@ The time of a first copy is that of a change, or else of the page's birth, as if
 at a rate of its own beside its changes. One that lies shortly before the poll is not believed:
 nothing is known of the page yet, and few pages change that often. Where two first copies of a site
 tell the same time, it is that of a deployment: the second page was quiet since then, and that is
-all.
+all. Less than a day ago it may be that of a nightly rebuild as well, and says nothing.
 
 A site may stamp all its pages when it is built anew, whether they change or not. A poll that finds
 no change, and is told that one came since the copy was made, shows it: where times are true it

@@ -63,7 +63,6 @@ def estimates_of(
     for i, page in enumerate(page_ids):
         told = estimates[i]
         told.change_rate, told.rate_low, told.rate_high = _rates(state, page)
-        before = state.pages[page : page + 1].copy()
         form_belief(state, page)
         own = state.pages[page]
         has_copy = not math.isnan(own.seen_at)
@@ -74,7 +73,7 @@ def estimates_of(
             told.due_at = own.seen_at + time_to_reach(state.pages, state.shared, page, told.price)
         told.polls = own.polls
         told.leased = own.where == LEASED
-        signalled = own.signal > 0.0
-        told.signal = own.signal if signalled else math.nan
-        told.signalled_at = own.signalled_at if signalled else math.nan
-        state.pages[page : page + 1] = before
+        told.signal = told.signalled_at = math.nan
+        if own.signalled:
+            pending = state.signals[page]
+            told.signal, told.signalled_at = pending.signal, pending.signalled_at

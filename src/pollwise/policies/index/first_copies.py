@@ -17,7 +17,7 @@ waits twice in a row (`queue.head_wins`). The function is compiled.
 import math
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.page_index import own_price
+from pollwise.policies.index.page_index import own_price, worth_of
 from pollwise.policies.index.prior import prior_of, steady_model
 from pollwise.policies.index.state import INDEX_TABLE, SEEN_SURGE, IndexState
 from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, time_step
@@ -40,7 +40,7 @@ def copy_can_wait(state: IndexState, page: int, rival: int, now: float) -> bool:
         return False
     rates = steady_model(state, rival)
     worth = mean_over(rates, lattice_row(common.tables[INDEX_TABLE], time_step(elapsed)))
-    price = worth * other.weight * other.worth / own_price(state, rival)
+    price = worth * other.weight * worth_of(other, common) / own_price(state, rival)
     weight = own.weight / own_price(state, page)
     prior = prior_of(state, page)
     normalise(prior)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.belief import form_belief, judge_bursts, refresh_models
+from pollwise.policies.index.belief import form_belief, go_on_to, judge_bursts, refresh_models
 from pollwise.policies.index.clock import learn_clock, learn_tick, ticks_since_change
 from pollwise.policies.index.clock_share import count_clock, spoken_for_clock
 from pollwise.policies.index.dates import (
@@ -25,6 +25,7 @@ from pollwise.policies.index.sites import note_change, note_poll
 from pollwise.policies.index.state import (
     CHANGED_TABLE,
     LEAST_CLOCK_ODDS,
+    MOST_CHANGES,
     RATES_TOGETHER,
     SPELL_COUNT,
     UNCHANGED_TABLE,
@@ -43,7 +44,7 @@ from pollwise.rates.sums import mean_over, normalise
 from pollwise.types import Outcome
 from pollwise.units import DAY
 
-__all__ = ["learn", "operational_time", "worth_after"]
+__all__ = ["learn", "operational_time"]
 
 _CHANGED = int(Outcome.CHANGED)
 _MEMORY = 200.0
@@ -55,26 +56,19 @@ was away. Without it a single such poll of a page that changes all the time says
 with 0.01 forecasts of the delay of Poisson pages are 18 % too high, as against 14 %."""
 _SEEDS_A_SECOND = 1024.0
 """Numbers are rounded by the time of the poll: pages of the same polls have the same rates."""
-_FEW_CHANGES = 1.0
-"""Changes that a page is taken to have had before, none of them a revert."""
-
-
-@kernel
-def worth_after(reverts: Any, changes: Any, revert_worth: float) -> Any:
-    """The worth of a page's next change after so many, some of them reverts (or arrays)."""
-    return 1.0 - (1.0 - revert_worth) * reverts / (changes + _FEW_CHANGES)
 
 
 @kernel(allocates=False)
 def operational_time(state: IndexState, page: int, now: float) -> float:
     """The seconds in which a page may have changed since its copy was made.
 
-    The surge of its site is added; a page that changes by the clock has a day for each tick.
+    The surge of its site is added; a page that changes by the clock has a day for each tick. The
+    page is the one looked at last.
     """
-    own = state.pages[page]
-    if by_clock(own, state.shared[0]):
+    own, common = state.pages[page], state.shared[0]
+    if by_clock(own, common):
         return max(ticks_between(own, own.seen_at, now) * DAY, 60.0)
-    return now - own.seen_at + own.surge
+    return now - own.seen_at + common.surge
 
 
 @kernel(allocates=False)
@@ -108,11 +102,9 @@ def _learn_change(
     """
     own, common = state.pages[page], state.shared[0]
     unchanged = common.tables[UNCHANGED_TABLE]
-    if own.signal > 0.0:
+    if own.signalled:
         # The change may be that of the signal, which says nothing of others.
-        learn_doubtful_poll(
-            common.likelihood, elapsed, common.tables[CHANGED_TABLE], np.float32(own.signal)
-        )
+        learn_doubtful_poll(common.likelihood, elapsed, common.tables[CHANGED_TABLE], common.signal)
     elif not dated:
         learn_poll(common.likelihood, elapsed, common.tables[CHANGED_TABLE])
     elif by_clock(own, common):
@@ -135,23 +127,30 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
     A page that was added when others had been polled is young: perhaps it was born then.
     """
     own, common = state.pages[page], state.shared[0]
-    own.seen_at = polled_at
-    if math.isnan(own.spell_at):
-        own.spell_at = polled_at
-    else:
-        own.young = 1
+    own.young = not math.isnan(own.spell)
+    go_on_to(own, polled_at)
     since = polled_at - told
     if dated and since >= LATELY:
-        if told < own.spell_at - FOUND_LATE:
+        if since > own.spell + FOUND_LATE:
             own.young = 0
         unchanged = common.tables[UNCHANGED_TABLE]
-        if note_first_date(state.sites, own, since, told):
-            learn_poll(common.likelihood, since, unchanged)
-        else:
+        if not note_first_date(state.sites, own, since, told):
             learn_first_date(common.likelihood, own.young, since, unchanged)
+        elif since > DAY:  # sooner, it may be that of a nightly rebuild
+            learn_poll(common.likelihood, since, unchanged)
         learn_tick(own, polled_at, told)
-        own.spell_at = told
+        own.spell = since
         common.learned += 1
+
+
+@kernel(allocates=False)
+def _count_change(own: Any, reverted: bool) -> None:
+    """Count a change that a poll found."""
+    if own.changes == MOST_CHANGES:
+        own.changes //= 2
+        own.reverts //= 2
+    own.changes += 1
+    own.reverts += reverted
 
 
 @kernel
@@ -176,14 +175,14 @@ def learn(state: IndexState, observation: Any) -> None:
         row = lattice_row(
             common.tables[CHANGED_TABLE if changed else UNCHANGED_TABLE], time_step(elapsed)
         )
-        if changed and own.signal > 0.0:
-            row = row + np.float32(own.signal) * (np.float32(1.0) - row)
+        if changed and own.signalled:
+            row = row + common.signal * (np.float32(1.0) - row)
         better = max(mean_over(common.bursts, row), _LEAST_CHANCE)
         better /= max(mean_over(common.steady, row), _LEAST_CHANCE)
         judge_bursts(state, page, math.log(better))
         # What a poll after a signal finds says nothing of how pages change by themselves, together
         # or by the clock.
-        unasked = own.signal == 0.0
+        unasked = not own.signalled
         if unasked and not by_clock(own, common):
             note_poll(state, page, polled_at - own.seen_at, changed)
         if unasked:
@@ -195,14 +194,14 @@ def learn(state: IndexState, observation: Any) -> None:
             if unasked:
                 _end_spell(state, page, spell, ~seed)
             _learn_change(state, page, polled_at, elapsed, dated, last_changed_at)
-            own.changes += 1.0
+            _count_change(own, observation.reverted)
             own.young = 0
-            own.reverts += observation.reverted
-            own.worth = worth_after(own.reverts, own.changes, common.revert_worth)
-            own.spell_at = last_changed_at if believed else polled_at
             # A change at the usual hour says nothing of others.
             if unasked and not by_clock(own, common):
-                note_change(state, page, last_changed_at if believed else own.seen_at, own.spell_at)
+                begin, end = own.seen_at, polled_at
+                if believed:
+                    begin = end = last_changed_at
+                note_change(state, page, begin, end)
             if believed and unasked:
                 learn_tick(own, polled_at, last_changed_at)
         else:
@@ -210,7 +209,9 @@ def learn(state: IndexState, observation: Any) -> None:
                 common.likelihood, elapsed, common.tables[UNCHANGED_TABLE], _STANDSTILL
             )
             note_stamp(state.sites, own, polled_at, last_changed_at)
-        own.seen_at = polled_at
+        go_on_to(own, polled_at)
+        if changed:
+            own.spell = polled_at - last_changed_at if believed else 0.0
         own.polls += 1
         common.learned += 1
         common.compared += 1

@@ -14,6 +14,8 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.index.groups import share_of
 from pollwise.policies.index.state import (
     CHANGED_TABLE,
+    CLOCK_DAYS,
+    CLOCK_OCTAVE,
     CLOCK_TICKS,
     INDEX_TABLE,
     NO_SURGE,
@@ -50,12 +52,30 @@ __all__ = [
     "shortest_round",
     "ticks_between",
     "time_to_reach",
+    "worth_after",
+    "worth_of",
 ]
 
 _UNTOLD = -1.5
 """Log-odds of the clock below which no date of a page has spoken for it."""
 SURELY = 0.8
 """The chance of a change from which patience ends, where slow rates are hopeful."""
+_FEW_CHANGES = 1.0
+"""Changes that a page is taken to have had before, none of them a revert."""
+
+
+@kernel
+def worth_after(reverts: Any, changes: Any, revert_worth: float) -> Any:
+    """The worth of a page's next change after so many, some of them reverts (or arrays)."""
+    return 1.0 - (1.0 - revert_worth) * reverts / (changes + _FEW_CHANGES)
+
+
+@kernel(forceinline=True, allocates=False)
+def worth_of(own: Any, common: Any) -> float:
+    """The factor on the weight of a page for its reverts."""
+    if own.reverts == 0:
+        return 1.0
+    return float(worth_after(own.reverts, own.changes, common.revert_worth))
 
 
 @kernel(forceinline=True, allocates=False)
@@ -65,7 +85,8 @@ def _weigh(own: Any, common: Any) -> None:
     for j in range(RATE_COUNT):
         common.shares[j] = common.belief[j] * tilt[j]
     normalise(common.shares)
-    common.surged = (own.surge > 0.0 or own.signal > 0.0) and common.surge_kind != NO_SURGE
+    common.weight = own.weight * worth_of(own, common)
+    common.surged = (common.surge > 0.0 or common.signal > 0.0) and common.surge_kind != NO_SURGE
     if common.surged:
         _weigh_surge(own, common)
 
@@ -77,18 +98,18 @@ def _weigh_surge(own: Any, common: Any) -> None:
         rate = np.float32(0.0)
         for j in range(RATE_COUNT):
             rate += common.shares[j] * np.float32(RATES[j])
-        common.waiting = own.surge * rate + own.signal
+        common.waiting = common.surge * rate + common.signal
         return
     for j in range(RATE_COUNT):
-        common.surge_shares[j] = common.shares[j] * own.signal
-    if own.surge > 0.0:
-        surged = lattice_row(common.tables[CHANGED_TABLE], time_step(own.surge))
+        common.surge_shares[j] = common.shares[j] * common.signal
+    if common.surge > 0.0:
+        surged = lattice_row(common.tables[CHANGED_TABLE], time_step(common.surge))
         for j in range(RATE_COUNT):
             common.surge_shares[j] += surged[j] * (common.shares[j] - common.surge_shares[j])
 
 
 @kernel(forceinline=True, allocates=False)
-def _index_at(own: Any, common: Any, step: int) -> float:
+def _index_at(common: Any, step: int) -> float:
     """The index of the page weighed last, as of the lattice time `step` after its copy was made."""
     mean = mean_over(common.shares, lattice_row(common.tables[INDEX_TABLE], step))
     mean *= common.scale[step]
@@ -100,13 +121,13 @@ def _index_at(own: Any, common: Any, step: int) -> float:
             unchanged = lattice_row(common.tables[UNCHANGED_TABLE], step)
             added = mean_over(common.surge_shares, unchanged)
             mean += added * time if kind == STALE_SURGE else added
-    return mean * own.weight * own.worth
+    return mean * common.weight
 
 
 @kernel(allocates=False)
 def _told_index_at(own: Any, common: Any, step: int) -> float:
     """The same of a page whose rate is known."""
-    changes = own.rate * time_at(step)
+    changes = common.rate * time_at(step)
     mean = interpolate(common.tables[INDEX_TABLE], changes) if changes > 0.0 else 0.0
     return mean * common.scale[step] * own.weight
 
@@ -118,7 +139,7 @@ def by_clock(own: Any, common: Any) -> bool:
     Not while a signal is pending: it tells of a change at another time.
     """
     odds = own.clock_odds + common.clock_lift
-    return own.signal == 0.0 and odds > 0.0 and common.clock[1, 0] > 0.0
+    return not own.signalled and odds > 0.0 and common.clock[1, 0] > 0.0
 
 
 @kernel(forceinline=True, allocates=False)
@@ -150,9 +171,18 @@ def ticks_between(own: Any, begin: float, end: float) -> int:
 
 
 @kernel(forceinline=True, allocates=False)
-def _clock_index_at(own: Any, common: Any, ticks: int) -> float:
-    """The index of a page by the clock right after a tick, the `ticks`th since its copy."""
-    return mean_over(common.belief, common.clock[ticks]) * own.weight * own.worth
+def _clock_row(ticks: int) -> int:
+    """The last one of `CLOCK_DAYS` that is no more."""
+    if ticks <= CLOCK_TICKS:
+        return ticks
+    row = CLOCK_TICKS + int(CLOCK_OCTAVE * math.log2(ticks / CLOCK_TICKS))
+    return min(row, len(CLOCK_DAYS) - 1)
+
+
+@kernel(forceinline=True, allocates=False)
+def _clock_index_at(own: Any, common: Any, row: int) -> float:
+    """The index of a page by the clock right after a tick, by the row of `CLOCK_DAYS`."""
+    return mean_over(common.belief, common.clock[row]) * own.weight * worth_of(own, common)
 
 
 @kernel(forceinline=True, allocates=False)
@@ -223,11 +253,10 @@ def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
         ticks = _ticks(tick, own.seen_at, now)
         if ticks <= 0:
             return 0.0
-        if ticks <= CLOCK_TICKS:
-            late = ((now - tick) % DAY) / DAY if common.late else 0.0
-            return _clock_index_at(own, common, ticks) * (1.0 - late)
+        late = ((now - tick) % DAY) / DAY if common.late else 0.0
+        return _clock_index_at(own, common, _clock_row(ticks)) * (1.0 - late)
     _weigh(own, common)
-    return _index_at(own, common, step)
+    return _index_at(common, step)
 
 
 @kernel(allocates=False)
@@ -242,19 +271,18 @@ def time_to_reach(
     own, common = pages[page], shared[0]
     if common.learning:
         if by_clock(own, common):
-            for ticks in range(1, CLOCK_TICKS + 1):
-                if _clock_index_at(own, common, ticks) >= price:
+            for row in range(1, len(CLOCK_DAYS)):
+                if _clock_index_at(own, common, row) >= price:
                     # A copy made at a tick has it behind it.
-                    return ticks * DAY - (own.seen_at - _awaited_tick(own)) % DAY
+                    return CLOCK_DAYS[row] * DAY - (own.seen_at - _awaited_tick(own)) % DAY
+            return math.inf
         _weigh(own, common)
     low, high = -1, TIME_COUNT
     stride, step = TIME_COUNT, TIME_COUNT // 2
     if near > 0.0:
         stride, step = 1, time_step(near)
     while high - low > 1:
-        index = (
-            _index_at(own, common, step) if common.learning else _told_index_at(own, common, step)
-        )
+        index = _index_at(common, step) if common.learning else _told_index_at(own, common, step)
         if index >= price:
             high, step = step, step - stride
         else:

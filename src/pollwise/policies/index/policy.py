@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pollwise.checks import require_shares, require_weight
 from pollwise.objectives import Objective
@@ -26,7 +26,6 @@ from pollwise.policies.base import StateDict
 from pollwise.policies.compiled import CompiledPolicy
 from pollwise.policies.index.dates import FIRST_DATE_ODDS
 from pollwise.policies.index.groups import MOST_GROUPS, charge_group
-from pollwise.policies.index.learning import worth_after
 from pollwise.policies.index.prior import FIRST_BURST_ODDS, base_prior, fast_hope, recount
 from pollwise.policies.index.queue import (
     add_pages,
@@ -42,6 +41,7 @@ from pollwise.policies.index.state import (
     INDEX_HOST,
     INDEX_PAGE,
     INDEX_SHARED,
+    INDEX_SIGNAL,
     INDEX_SITE,
     PAGES_BY_RATE,
     IndexState,
@@ -62,7 +62,7 @@ from pollwise.rates.packed import packed, unpacked
 from pollwise.rates.posterior import changed_table, unchanged_table
 from pollwise.types import Page
 
-__all__ = ["IndexPolicy"]
+__all__ = ["IndexPolicy", "narrowed"]
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -97,18 +97,15 @@ _PAGE_LEARNED = (
     "clock_odds",
     "burst_odds",
     "young",
-    "spell_at",
     "first_rate",
     "likelihood",
     "spells",
-    "signal",
-    "signalled_at",
-    "signals",
-    "true_signals",
 )
+_SAVED_AS = {"changes": "f4", "reverts": "f4", "dates": "i4"}
+"""Numbers that are saved in another type than they are kept in."""
+_SIGNAL_LEARNED = INDEX_SIGNAL.names or ()
 _AT_FIRST: dict[str, Any] = {
     "likelihood": packed(1.0),
-    "worth": 1.0,
     "clock_odds": FIRST_CLOCK_ODDS,
     "date_odds": FIRST_DATE_ODDS,
 }
@@ -144,6 +141,7 @@ class IndexPolicy(CompiledPolicy):
         self._shares: dict[str, int] = {}
         """The numbers of the groups by their tags."""
         self._paused: set[int] = set()
+        self._by_page = ("pages",) if self._learning else ("pages", "rates")
         self._state = _empty_state(self.objective, learning)
 
     def _known_rates(self, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -166,7 +164,7 @@ class IndexPolicy(CompiledPolicy):
         sites, kinds = self._site_numbers(columns)
         self._make_room()
         state = self._state
-        state.pages["weight"][page_ids] = columns.weights / columns.costs
+        state.pages["weight"][page_ids] = narrowed(columns.weights / columns.costs)
         groups = columns.terms.array(lambda terms: self._group(terms.tags), np.int64)
         state.pages["group"][page_ids] = groups
         state.pages["seen_at"][page_ids] = columns.seen_at
@@ -175,14 +173,15 @@ class IndexPolicy(CompiledPolicy):
         state.pages["site"][page_ids] = sites
         state.pages["kind"][page_ids] = kinds
         if self._learning:
-            for name in (*_PAGE_LEARNED, "worth"):
+            for name in _PAGE_LEARNED:
                 state.pages[name][page_ids] = _AT_FIRST.get(name, 0.0)
-            copied_at = state.pages["seen_at"][page_ids]
-            begun_at = np.where(np.isnan(copied_at), self._late_since(), copied_at)
-            state.pages["spell_at"][page_ids] = begun_at
-            state.pages["round"][page_ids] = -1
+            has_copy = ~np.isnan(columns.seen_at)
+            state.pages["spell"][page_ids] = np.where(has_copy, 0.0, self._late_since())
+            state.shared["believed"] = -1
+            state.pages["signalled"][page_ids] = 0
+            state.signals[page_ids[page_ids < len(state.signals)]] = 0
         else:
-            state.pages["rate"][page_ids] = self._known_rates(page_ids)
+            state.rates[page_ids] = self._known_rates(page_ids)
         add_pages(state, page_ids)
         paused = columns.terms.array(lambda terms: terms.paused, np.bool_)
         self.pause(page_ids[paused].tolist())
@@ -275,7 +274,7 @@ class IndexPolicy(CompiledPolicy):
         """
         for page_id, weight in zip(page_ids, weights, strict=True):
             require_weight(f"weigh: page {page_id}: weight", weight)
-        for page_id, weight in zip(page_ids, weights, strict=True):
+        for page_id, weight in zip(page_ids, narrowed(weights), strict=True):
             if 0 <= page_id < len(self._state.pages):
                 weigh_page(self._state, page_id, weight)
 
@@ -286,6 +285,7 @@ class IndexPolicy(CompiledPolicy):
         objectives other than detection, freshness and delay, it does nothing.
         """
         if self._learning:
+            self._make_room_for_signals()
             for page_id in watched(page_ids, self._state.pages).tolist():
                 signal_page(self._state, page_id, at)
 
@@ -373,7 +373,14 @@ class IndexPolicy(CompiledPolicy):
         learned["objective"] = self._objective_identity.copy()
         if self._learning:
             for name in _PAGE_LEARNED:
-                learned[f"page.{name}"] = state.pages[name][ids]
+                saved = state.pages[name][ids]
+                learned[f"page.{name}"] = saved.astype(_SAVED_AS.get(name, saved.dtype))
+            seen_at, spell = learned["page.seen_at"], state.pages["spell"][ids]
+            learned["page.spell_at"] = np.where(np.isnan(seen_at), spell, seen_at - spell)
+            signals = self._signals(ids)
+            for name in _SIGNAL_LEARNED:
+                learned[f"page.{name}"] = signals[name]
+            learned["page.signal"][state.pages["signalled"][ids] == 0] = 0.0
         return learned
 
     def upgraded(self, state: StateDict) -> StateDict:
@@ -403,13 +410,15 @@ class IndexPolicy(CompiledPolicy):
                 self._state.shared[name] = state[name]
         if self._learning:
             for name in _PAGE_LEARNED:
-                self._state.pages[name][ids] = state[f"page.{name}"][rows]
-            # Not loaded: `revert_worth` may have been different.
-            self._state.pages["worth"][ids] = worth_after(
-                self._state.pages["reverts"][ids],
-                self._state.pages["changes"][ids],
-                self._state.shared[0]["revert_worth"],
-            )
+                kept, saved = self._state.pages[name], state[f"page.{name}"][rows]
+                if name in _SAVED_AS:
+                    saved = np.minimum(saved, np.iinfo(kept.dtype).max)
+                kept[ids] = saved
+            seen_at: NDArray[Any] = state["page.seen_at"][rows]
+            spell_at = state["page.spell_at"][rows]
+            spell = np.where(np.isnan(seen_at), spell_at, seen_at - spell_at)
+            self._state.pages["spell"][ids] = spell
+            self._load_signals(ids, {name: state[f"page.{name}"][rows] for name in _SIGNAL_LEARNED})
             self._recount_signals(everyone)
             recount(self._state, everyone)
         add_pages(self._state, waiting)
@@ -421,14 +430,40 @@ class IndexPolicy(CompiledPolicy):
         sound = {"number of polls": given["page.polls"] >= 0}
         if self._learning:
             sound["first rate"] = can_be_first(given["page.first_rate"])
+            for name in _SAVED_AS:
+                sound[f"number of {name}"] = given[f"page.{name}"] >= 0
         check_sound("an index policy", sound)
+
+    def _signals(self, page_ids: NDArray[np.int64]) -> NDArray[Any]:
+        """What is kept of the signals of pages."""
+        told, signals = np.zeros(len(page_ids), INDEX_SIGNAL), self._state.signals
+        has_room = page_ids < len(signals)
+        told[has_room] = signals[page_ids[has_room]]
+        return told
+
+    def _load_signals(self, page_ids: NDArray[np.int64], saved: StateDict) -> None:
+        """Put back what was known of the signals of pages."""
+        pending: NDArray[Any] = saved["signal"]
+        self._state.pages["signalled"][page_ids] = pending > 0.0
+        if any(array.any() for array in saved.values()):
+            self._make_room_for_signals()
+        signals = self._state.signals
+        has_room = page_ids < len(signals)
+        for name, array in saved.items():
+            signals[name][page_ids[has_room]] = array[has_room]
+
+    def _make_room_for_signals(self) -> None:
+        """Make room for signals of all pages: most policies are never told of any."""
+        signals = _with_room(self._state.signals, len(self._state.pages))
+        self._state = self._state._replace(signals=signals)
 
     def _recount_signals(self, page_ids: NDArray[np.int64]) -> None:
         """Sum the signals of sites up anew."""
         pages, sites = self._state.pages, self._state.sites
         page_ids = page_ids[pages["site"][page_ids] >= 0]
+        signals = self._signals(page_ids)
         for name in ("signals", "true_signals"):
-            sites[name] = np.bincount(pages["site"][page_ids], pages[name][page_ids], len(sites))
+            sites[name] = np.bincount(pages["site"][page_ids], signals[name], len(sites))
 
     @cached_property
     def _objective_identity(self) -> NDArray[np.float64]:
@@ -456,6 +491,12 @@ class IndexPolicy(CompiledPolicy):
             sites=_with_room(self._state.sites, len(self._sites), page=-1, first_date=math.nan),
             kinds=_with_room(self._state.kinds, len(self._kinds)),
         )
+
+
+def narrowed(weights: ArrayLike) -> NDArray[np.float32]:
+    """Weights in 32 bits: those too large or too small for these are the largest or smallest."""
+    weights, most = np.asarray(weights, np.float64), np.finfo(np.float32)
+    return np.clip(weights, np.where(weights > 0.0, most.tiny, 0.0), most.max).astype(np.float32)
 
 
 def _with_room(array: NDArray[Any], count: int, **fields: float) -> NDArray[Any]:
@@ -502,6 +543,7 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
     shared["began_at"] = shared["latest"] = shared["selected_at"] = math.nan
     shared["tables"] = [index_table, changed_table(), unchanged_table()]
     shared["patience"] = math.inf
+    shared["believed"] = -1
     shared["prior"] = shared["base"] = base_prior(0.0)
     shared["group_price"] = shared["group_swept"] = 1.0
     if learning is not None:
@@ -524,4 +566,6 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
         hosts=np.zeros(0, INDEX_HOST),
         sites=np.zeros(0, INDEX_SITE),
         kinds=np.zeros(0, PAGES_BY_RATE),
+        rates=np.zeros(0, np.float32),
+        signals=np.zeros(0, INDEX_SIGNAL),
     )

@@ -50,7 +50,7 @@ def _look_at(state: IndexState, spot: int, now: float) -> None:
     _believe_kept(state, page)
     kept.index, kept.since, kept.until = index_of(state.pages, state.shared, page, now), now, now
     # What moves by another clock is looked at each time.
-    moves = own.signal > 0.0 or own.overlap > 0.0 or own.surge > 0.0 or by_clock(own, common)
+    moves = own.signalled or common.overlap > 0.0 or common.surge > 0.0 or by_clock(own, common)
     if common.learning and now > own.seen_at and not moves and kept.index < math.inf:
         kept.until = own.seen_at + time_until(common.step)
 
@@ -63,7 +63,7 @@ def pool_bid(state: IndexState, spot: int, now: float, patience: float) -> float
     if (
         not kept.since <= now < kept.until
         or now - own.seen_at >= patience
-        or (own.site >= 0 and own.surges != state.sites[own.site].surges)
+        or (own.site >= 0 and kept.surges != state.sites[own.site].surges)
     ):
         _look_at(state, spot, now)
     return kept.index / own_price(state, page)
@@ -74,7 +74,7 @@ def forget_index(state: IndexState, page: int) -> None:
     """Have a page looked at anew, if it is in the pool."""
     if state.pages[page].where == POOL:
         kept = state.shared[0].kept[state.pages[page].place]
-        kept.until, kept.round = -math.inf, -1
+        kept.until, kept.round, kept.surges = -math.inf, -1, -1
 
 
 @kernel(forceinline=True, allocates=False)

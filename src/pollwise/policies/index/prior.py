@@ -139,6 +139,7 @@ def fast_hope(hope: float, round_time: float) -> NDArray[np.float64]:
 @kernel
 def _set_round(common: Any) -> None:
     """Work out what depends on the time of a round, and on what polls find."""
+    common.believed = -1
     for spot in range(POOL_CAPACITY):
         common.kept[spot].until = -math.inf
     if common.slow_is_hopeful:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT, HELD, LEASED, tells
 from pollwise.policies.compiled import Kernels, register
-from pollwise.policies.index.belief import form_belief, refresh_belief
+from pollwise.policies.index.belief import form_belief, go_on_to, refresh_belief
 from pollwise.policies.index.chance import note_outcome
 from pollwise.policies.index.clock_share import count_clock, spoken_for_clock
 from pollwise.policies.index.first_copies import copy_can_wait
@@ -45,7 +45,7 @@ from pollwise.policies.index.page_index import (
     time_to_reach,
 )
 from pollwise.policies.index.pool import bid_of, enter_pool, forget_index, leave_pool, pool_bid
-from pollwise.policies.index.signals import note_signal, note_signalled_poll
+from pollwise.policies.index.signals import is_signalled_later, note_signal, note_signalled_poll
 from pollwise.policies.index.sites import join_site, leave_site
 from pollwise.policies.index.state import CALENDAR, NEW, POOL, POOL_CAPACITY, IndexState, Shared
 from pollwise.policies.structures.heap import (
@@ -213,8 +213,9 @@ def _shrink_pool(state: IndexState, now: float) -> None:
         common.price = max(common.price, least)
     soon = now + max(common.gap, 1e-6)
     for page in pages[_POOL_TARGET:]:
+        entry = max(_entry(state, page), soon, _free_at(state, page))
         leave_pool(state, page)
-        _enter_calendar(state, page, max(_entry(state, page), soon, _free_at(state, page)))
+        _enter_calendar(state, page, entry)
 
 
 @kernel(allocates=False)
@@ -407,12 +408,12 @@ def observe_page(state: IndexState, observation: Any) -> None:
         host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
     if tells(observation, own.seen_at):
         if state.shared[0].learning:
-            later = own.signal if observation.polled_at < own.signalled_at else np.float32(0.0)
-            own.signal -= later
+            is_later = is_signalled_later(state, page, observation.polled_at)
+            own.signalled = own.signalled and not is_later
             note_outcome(state, page, observation.polled_at, outcome == _CHANGED)
             note_signalled_poll(state, page, observation.polled_at, outcome == _CHANGED)
             learn(state, observation)
-            own.signal = later
+            own.signalled = is_later
             if outcome == _CHANGED:
                 _alert_siblings(state, page)
         own.seen_at = observation.polled_at
@@ -430,11 +431,9 @@ def copy_page(state: IndexState, page: int, time: float) -> None:
     """A copy of a page was made, and nobody knows whether it has changed since the one before."""
     own = state.pages[page]
     if own.where != ABSENT and not own.seen_at >= time:
-        own.seen_at = time
+        go_on_to(own, time)
         if state.shared[0].learning:
-            if math.isnan(own.spell_at):
-                own.spell_at = time
-            form_belief(state, page)  # by the time of the copy
+            form_belief(state, page)
         forget_index(state, page)
         if own.where in (CALENDAR, NEW):
             _leave(state, page)

@@ -21,7 +21,7 @@ from pollwise.policies.index.learning import operational_time
 from pollwise.policies.index.page_index import chance_after
 from pollwise.policies.index.state import IndexState
 
-__all__ = ["note_signal", "note_signalled_poll"]
+__all__ = ["is_signalled_later", "note_signal", "note_signalled_poll"]
 
 _OWN = 2.0
 """Signals of a page, or of a site, that count as much as the reliability it begins with."""
@@ -30,10 +30,11 @@ _OWN = 2.0
 @kernel(allocates=False)
 def _reliability(state: IndexState, page: int) -> float:
     """The probability that a page has changed because of what its signal tells."""
-    own, common = state.pages[page], state.shared[0]
+    own, common = state.signals[page], state.shared[0]
     reliability = (common.true_signals + 1.0) / (common.signals + 2.0)
-    if own.site >= 0:
-        site = state.sites[own.site]
+    number = state.pages[page].site
+    if number >= 0:
+        site = state.sites[number]
         reliability = (site.true_signals + _OWN * reliability) / (site.signals + _OWN)
     return (own.true_signals + _OWN * reliability) / (own.signals + _OWN)
 
@@ -44,23 +45,32 @@ def note_signal(state: IndexState, page: int, time: float) -> bool:
     own = state.pages[page]
     if math.isnan(own.seen_at) or time <= own.seen_at:
         return False
-    own.signal, own.signalled_at = _reliability(state, page), time
+    told = state.signals[page]
+    told.signal, told.signalled_at = _reliability(state, page), time
+    own.signalled = 1
     return True
+
+
+@kernel(allocates=False)
+def is_signalled_later(state: IndexState, page: int, polled_at: float) -> bool:
+    """Whether the pending signal of a page came after a poll."""
+    return bool(state.pages[page].signalled and polled_at < state.signals[page].signalled_at)
 
 
 @kernel(allocates=False)
 def note_signalled_poll(state: IndexState, page: int, polled_at: float, changed: bool) -> None:
     """Learn from a poll what the signal before it was worth."""
     own, common = state.pages[page], state.shared[0]
-    if own.signal == 0.0:
+    if not own.signalled:
         return
     true = 0.0
     if changed:
         refresh_belief(state, page)
         anyhow = chance_after(state.shared, operational_time(state, page, polled_at))
-        true = own.signal / (1.0 - (1.0 - own.signal) * (1.0 - anyhow))
-    own.signals += 1.0
-    own.true_signals += true
+        true = common.signal / (1.0 - (1.0 - common.signal) * (1.0 - anyhow))
+    told = state.signals[page]
+    told.signals += 1.0
+    told.true_signals += true
     common.signals += 1.0
     common.true_signals += true
     if own.site >= 0:

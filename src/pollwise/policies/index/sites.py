@@ -26,7 +26,7 @@ import numpy as np
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.page_index import chance_after
-from pollwise.policies.index.state import PULLS, SURGES, IndexState
+from pollwise.policies.index.state import POOL, PULLS, SURGES, IndexState
 
 __all__ = [
     "join_site",
@@ -34,7 +34,6 @@ __all__ = [
     "look_at_site",
     "note_change",
     "note_poll",
-    "refresh_surge",
 ]
 
 _PULL = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 2.0])
@@ -126,37 +125,46 @@ def _overlap(site: Any, seen_at: float) -> float:
 
 
 @kernel(forceinline=True, allocates=False)
-def _excess(own: Any, site: Any, waited: float) -> float:
-    """By how many seconds the clock of a site is ahead of the time since the copy was made."""
-    if site.waited == 0.0 or waited <= 0.0:  # clocks may go back
-        return 0.0
-    return max(own.overlap / _rate(site) - waited, 0.0)
+def _kept_overlap(own: Any, site: Any, common: Any) -> float:
+    """The same for a page; in the pool it is worked out once until there are more."""
+    if own.where != POOL:
+        return _overlap(site, own.seen_at)
+    kept = common.kept[own.place]
+    if kept.surges != site.surges:
+        kept.overlap, kept.surges = _overlap(site, own.seen_at), site.surges
+    return float(kept.overlap)
 
 
 @kernel(forceinline=True, allocates=False)
-def refresh_surge(own: Any, site: Any, common: Any) -> None:
-    """Work out the surge of a page as of now, if nothing changed on its site since it was done."""
-    excess = _excess(own, site, common.latest - own.seen_at)
-    own.surge = _pull(site, common) * excess if excess > 0.0 else 0.0
+def _excess(site: Any, common: Any, waited: float) -> float:
+    """By how many seconds the clock of a site is ahead of the time since the copy was made.
+
+    The copy is that of the page looked at last.
+    """
+    if site.waited == 0.0 or waited <= 0.0:  # clocks may go back
+        return 0.0
+    return max(common.overlap / _rate(site) - waited, 0.0)
 
 
 @kernel(allocates=False)
 def look_at_site(state: IndexState, page: int) -> None:
-    """Work out the surge of a page."""
-    own = state.pages[page]
-    own.surge = own.overlap = 0.0
+    """Work out the surge of a page as of now."""
+    own, common = state.pages[page], state.shared[0]
+    common.surge = common.overlap = 0.0
     if own.site >= 0:
         site = state.sites[own.site]
-        own.overlap, own.surges = _overlap(site, own.seen_at), site.surges
-        refresh_surge(own, site, state.shared[0])
+        common.overlap = _kept_overlap(own, site, common)
+        excess = _excess(site, common, common.latest - own.seen_at)
+        if excess > 0.0:
+            common.surge = _pull(site, common) * excess
 
 
 @kernel(allocates=False)
 def _judge_pulls(state: IndexState, page: int, waited: float, changed: bool) -> None:
     """Move the log-odds of all pulls by what they said of a poll."""
-    own, common = state.pages[page], state.shared[0]
-    site = state.sites[own.site]
-    excess = _excess(own, site, waited)
+    common = state.shared[0]
+    site = state.sites[state.pages[page].site]
+    excess = _excess(site, common, waited)
     best = best_common = -math.inf
     for k in range(PULLS):
         chance = chance_after(state.shared, waited + _PULL[k] * excess)
@@ -173,10 +181,13 @@ def _judge_pulls(state: IndexState, page: int, waited: float, changed: bool) -> 
 
 @kernel(allocates=False)
 def note_poll(state: IndexState, page: int, waited: float, changed: bool) -> None:
-    """Learn how pages follow their site from a poll, `waited` seconds after the one before."""
+    """Learn how pages follow their site from a poll, `waited` seconds after the one before.
+
+    The page is the one looked at last.
+    """
     own = state.pages[page]
     if own.site >= 0:
         _judge_pulls(state, page, waited, changed)
         site = state.sites[own.site]
         site.waited = _KEEP * site.waited + waited
-        site.overlap = _KEEP * site.overlap + own.overlap
+        site.overlap = _KEEP * site.overlap + state.shared[0].overlap

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.objectives import Detection
-from pollwise.policies.index.policy import IndexPolicy
+from pollwise.policies.index.policy import IndexPolicy, narrowed
 from pollwise.policies.index.queue import add_pages, remove_pages
 from pollwise.policies.index.state import CALENDAR, POOL, POOL_CAPACITY
 from pollwise.policies.structures.heap import entries
@@ -50,9 +50,9 @@ class SourceQueue(IndexPolicy):
         """Set the indices of sources by their values after `times` and LATER * `times`."""
         share = np.clip(index / np.maximum(index_later, _SMALLEST), _SHARES[0], _SHARES[-1])
         scaled = np.interp(share, _SHARES, _SCALED)
-        self.state.pages["rate"][ids] = scaled / times
-        height = index_later / Detection().shape(LATER * times * self.state.pages["rate"][ids])
-        self.state.pages["weight"][ids] = np.maximum(height, _SMALLEST)
+        self.state.rates[ids] = scaled / times
+        height = index_later / Detection().shape(LATER * times * self.state.rates[ids])
+        self.state.pages["weight"][ids] = narrowed(np.maximum(height, _SMALLEST))
 
     def to_look_at(self, now: float) -> tuple[Ints, Floats]:
         """Sources whose index is to be set anew before a selection, and how long they have waited.

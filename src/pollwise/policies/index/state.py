@@ -18,14 +18,19 @@ from pollwise.rates.recalibration import RECALIBRATION_SHAPE
 __all__ = [
     "CALENDAR",
     "CHANGED_TABLE",
+    "CLOCK_DAYS",
+    "CLOCK_OCTAVE",
     "CLOCK_TICKS",
     "FIRST_CLOCK_ODDS",
     "INDEX_HOST",
     "INDEX_PAGE",
     "INDEX_SHARED",
+    "INDEX_SIGNAL",
     "INDEX_SITE",
     "INDEX_TABLE",
     "LEAST_CLOCK_ODDS",
+    "MOST_CHANGES",
+    "MOST_DATES",
     "NEW",
     "NO_SURGE",
     "PAGES_BY_RATE",
@@ -59,12 +64,9 @@ SPELL_COUNT = RATE_COUNT // RATES_TOGETHER
 INDEX_PAGE = np.dtype(
     [
         ("seen_at", "f8"),  # time of the copy; NaN: there is none
-        ("weight", "f8"),  # weight / cost
-        ("rate", "f4"),  # where it is known
+        ("weight", "f4"),  # weight / cost
         ("polls", "i4"),  # that told something
         ("scope", "i4"),
-        ("where", "i1"),
-        ("group", "u1"),  # whose share of the budget it has; 0: the rest
         ("place", "i4"),  # in calendar, held or pool; in line: the page before; -1: none
         ("next", "i4"),  # in line: the page after; -1: none
         # Where the rate is learned:
@@ -72,32 +74,43 @@ INDEX_PAGE = np.dtype(
         ("kind", "i4"),  # within its site; -1: none
         ("before", "i4"),  # the pages of its site beside it, in a ring
         ("after", "i4"),
-        ("round", "i4"),  # of the prior, and the number of surges of the site, when it was looked
-        ("surges", "i4"),  # at last
-        ("surge", "f4"),  # seconds by which its site makes it older than it is
-        ("overlap", "f4"),  # how many changes were seen on its site since the copy was made
-        ("changes", "f4"),  # seen by polls
-        ("reverts", "f4"),  # how many of them went back to an earlier version
-        ("worth", "f4"),  # the factor on its weight for its reverts
-        ("signal", "f4"),  # the probability that a pending signal is true; 0: there is none
-        ("signalled_at", "f8"),
-        ("signals", "f4"),  # how many were followed by a poll
-        ("true_signals", "f4"),  # how many of these told of a change
-        ("dates", "i4"),  # changes whose time was told
+        # Seconds from the change seen last, or from when the page was added, to the copy. Without a
+        # copy it is the time when it was added; NaN: with the first pages.
+        ("spell", "f4"),
         ("date_odds", "f4"),  # log-odds that the times told are those of the answers
         ("tick", "f4"),  # the second of the day (UTC) after which it has changed, if by the clock
         ("clock_odds", "f4"),  # log-odds of changing by the clock
         ("burst_odds", "f4"),  # log-odds of changing in bursts, as far as from its polls
-        ("young", "i1"),  # 1: added later than the first pages, and no change of it was seen
-        ("spell_at", "f8"),  # when the change seen last was over, or the page was added
+        ("changes", "u2"),  # seen by polls: the latest ones, where there are very many
+        ("reverts", "u2"),  # how many of them went back to an earlier version
         # An excerpt (`pollwise.rates.excerpt`) of the likelihood of each rate, given all polls:
-        ("first_rate", "u1"),
         ("likelihood", "u2", (EXCERPT_COUNT,)),
         # Between changes: how many passed at these rates, packed (`pollwise.rates.packed`).
         ("spells", "u2", (SPELL_COUNT,)),
-    ]
+        ("first_rate", "u1"),  # of the excerpt
+        ("where", "i1"),
+        ("group", "u1"),  # whose share of the budget it has; 0: the rest
+        ("young", "i1"),  # 1: added later than the first pages, and no change of it was seen
+        ("signalled", "u1"),  # 1: a signal is pending
+        ("dates", "u1"),  # changes whose time was told, up to MOST_DATES
+    ],
+    align=True,  # the wide fields come first, so nothing but its end is filled up
 )
 """What is kept of each page."""
+
+MOST_CHANGES = 65_535
+"""Changes that are counted of a page: older ones count half then."""
+MOST_DATES = 255
+
+INDEX_SIGNAL = np.dtype(
+    [
+        ("signal", "f4"),  # the probability that the pending one, or the one before, is true
+        ("signalled_at", "f8"),  # its time
+        ("signals", "f4"),  # how many were followed by a poll
+        ("true_signals", "f4"),  # how many of these told of a change
+    ]
+)
+"""What is kept of the signals of each page, once there are any (`signals`)."""
 
 PAGES_BY_RATE = np.dtype(
     [
@@ -142,8 +155,11 @@ INDEX_HOST = np.dtype(
 )
 """What is kept of each politeness scope."""
 
-CLOCK_TICKS = 64
-"""Days, at most, between two polls of a page that changes by the clock."""
+CLOCK_TICKS, CLOCK_OCTAVE = 64, 8
+_FARTHER = np.ceil(CLOCK_TICKS * 2.0 ** (np.arange(1, 6 * CLOCK_OCTAVE + 1) / CLOCK_OCTAVE))
+CLOCK_DAYS = np.concatenate([np.arange(CLOCK_TICKS + 1), _FARTHER.astype(np.int64)])
+"""Days between two polls of a page that changes by the clock for which there is an index: all up to
+`CLOCK_TICKS`, and so many in each factor of 2 beyond, up to 11 years."""
 FIRST_CLOCK_ODDS = -3.5
 LEAST_CLOCK_ODDS = -6.0
 """Log-odds of a page whose dates say that it has no clock, or are not believed."""
@@ -164,6 +180,8 @@ KEPT_INDEX = np.dtype(
         ("until", "f8"),
         ("round", "i4"),  # of the prior, that the belief was worked out with; -1: there is none
         ("belief", "f4", (RATE_COUNT,)),
+        ("surges", "i4"),  # changes seen on its site when those since its copy were counted
+        ("overlap", "f4"),  # that is how many there were
     ]
 )
 """The index of a page of the pool, and how long it is that."""
@@ -224,14 +242,18 @@ INDEX_SHARED = np.dtype(
         ("hope", "f8"),  # and the time of a round that `tilt` was made with, where fast rates are
         ("hope_round", "f8"),  # hopeful
         ("tilt", "f4", (TILTS, RATE_COUNT)),  # of beliefs, by number of polls
-        ("clock", "f4", (CLOCK_TICKS + 1, RATE_COUNT)),  # index by days since the copy was made
+        ("clock", "f4", (len(CLOCK_DAYS), RATE_COUNT)),  # index by days since the copy was made
         ("late", "i8"),  # 1: it falls in the course of the day
         ("tables", "f4", (3, SUBSTEPS, COLUMNS)),
         ("likelihood", "f4", (RATE_COUNT,)),  # of the page polled last, while it learns
         ("likely", "f4", (RATE_COUNT,)),  # the likelihood of the page looked at or counted last
         ("own_spells", "f4", (SPELL_COUNT,)),  # those of a page
-        ("believed", "i8"),  # the page looked at last
+        ("believed", "i8"),  # the page looked at last; -1: its belief is void
         ("belief", "f4", (RATE_COUNT,)),  # the probability of each of its rates now
+        ("surge", "f4"),  # seconds by which its site makes it older than it is
+        ("overlap", "f4"),  # how many changes were seen on its site since its copy was made
+        ("signal", "f4"),  # the probability that its pending signal is true; 0: there is none
+        ("rate", "f4"),  # where it is known
         ("clock_lift", "f8"),  # what other pages add to its log-odds of changing by the clock
         ("modelled", "i8"),  # the page whose models were worked out last; the next two are of it
         ("steady", "f4", (RATE_COUNT,)),
@@ -243,6 +265,7 @@ INDEX_SHARED = np.dtype(
         ("scale", "f8", (TIME_COUNT,)),  # the factor on the mean of the index table, by time
         ("step", "i8"),  # the lattice time that an index was worked out for last
         ("shares", "f4", (RATE_COUNT,)),  # of the rates in the index of the page weighed last
+        ("weight", "f8"),  # of that page, by the worth of its changes
         ("surged", "i8"),  # 1: it has a surge or a signal; then what that adds:
         ("surge_shares", "f4", (RATE_COUNT,)),
         ("waiting", "f8"),
@@ -265,3 +288,5 @@ class IndexState(NamedTuple):
     hosts: NDArray[Any]  # of INDEX_HOST, one for each scope
     sites: NDArray[Any]  # of INDEX_SITE
     kinds: NDArray[Any]  # of PAGES_BY_RATE
+    rates: NDArray[Any]  # by page, where they are known; else there are none
+    signals: NDArray[Any]  # of INDEX_SIGNAL, by page; none, or of some pages only, where none came

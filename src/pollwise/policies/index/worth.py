@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from pollwise.objectives import Delay, Detection, Freshness, Objective
 from pollwise.policies.index.state import (
-    CLOCK_TICKS,
+    CLOCK_DAYS,
     NO_SURGE,
     SEEN_SURGE,
     STALE_SURGE,
@@ -58,7 +58,7 @@ def clock_table(objective: Objective) -> tuple[NDArray[np.float64], bool]:
 
     All zero where that is not worked out: then no page is polled by the clock.
     """
-    ticks = np.arange(CLOCK_TICKS + 1)[:, None]
+    ticks = CLOCK_DAYS[:, None]
     chance = -np.expm1(-RATES * DAY)[None, :]
     unchanged = np.exp(-RATES * DAY * ticks)
     kind = type(objective)
@@ -68,4 +68,4 @@ def clock_table(objective: Objective) -> tuple[NDArray[np.float64], bool]:
         return DAY * (-np.expm1(-RATES * DAY * ticks) / chance - ticks * unchanged), True
     if kind is Delay:
         return DAY * chance * ticks * (ticks + 1) / 2, True
-    return np.zeros((CLOCK_TICKS + 1, len(RATES))), False
+    return np.zeros((len(CLOCK_DAYS), len(RATES))), False

@@ -291,3 +291,14 @@ def test_to_look_at_pages_changes_no_decision(ask):
             policy.observe([Observation(page, now, Outcome(int(changed)))])
     for name, array in other.state_dict().items():
         assert np.array_equal(asked.state_dict()[name], array, equal_nan=True), name
+
+
+def test_what_is_learned_is_saved_in_the_types_of_version_0_9():
+    """However it is kept in memory: either version reads what the other one saved."""
+    learned = watching().state_dict()
+    wide = ("seen_at", "spell_at", "signalled_at")
+    single = ("changes", "reverts", "date_odds", "tick", "clock_odds", "burst_odds")
+    single += ("signal", "signals", "true_signals")
+    types = {**dict.fromkeys(wide, "f8"), **dict.fromkeys(single, "f4")}
+    types |= {"polls": "i4", "dates": "i4", "young": "i1"}
+    assert {name: learned[f"page.{name}"].dtype for name in types} == types

@@ -70,7 +70,7 @@ def test_a_spell_has_a_rate_of_the_earlier_ones_as_far_as_it_has_lasted():
     own, common = state.pages[0], state.shared[0]
     rng = np.random.default_rng(2)
     own["spells"], common["spells"] = packed(rng.random(SPELL_COUNT)), rng.random(len(RATES))
-    own["spell_at"], own["seen_at"] = 5 * DAY, 25 * DAY
+    own["spell"], own["seen_at"] = 20 * DAY, 25 * DAY
     own["burst_odds"] = 8.0
     together = common["spells"].reshape(-1, RATES_TOGETHER).sum(axis=1)
     factors = unpacked(own["spells"]) / together + 2 / common["spells"].sum()
@@ -148,7 +148,7 @@ def test_a_page_that_is_added_later_is_young_since_then():
     policy = newcomer(5 * DAY, 7 * DAY)
     pages = policy.state.pages
     assert pages["young"][:2].tolist() == [0, 1]
-    assert pages["spell_at"][:2].tolist() == [5 * DAY, 5 * DAY]
+    assert policy.state_dict()["page.spell_at"].tolist() == [5 * DAY, 5 * DAY]
 
 
 def test_pages_that_are_handed_over_within_the_first_rounds_are_not_young():
@@ -163,7 +163,8 @@ def test_a_page_is_young_until_its_first_change():
     assert pages["young"][1] == 1
     policy.observe([Observation(1, 9 * DAY, Outcome.CHANGED)])
     assert pages["young"][1] == 0
-    assert pages["spell_at"][1] == 9 * DAY
+    assert pages["spell"][1] == 0.0
+    assert policy.state_dict()["page.spell_at"][1] == 9 * DAY
 
 
 def test_the_odds_of_young_pages_are_added_for_four_polls():
@@ -212,7 +213,7 @@ def test_what_is_known_of_young_pages_is_kept():
     other = BayesianIndex()
     other.add([Page(0), Page(1)])
     other.load_state_dict(policy.state_dict())
-    for name in ("young", "spell_at"):
+    for name in ("young", "spell"):
         assert other.state.pages[name][:2].tolist() == policy.state.pages[name][:2].tolist()
     for name in ("young_odds", "began_at"):
         assert other.state.shared[name][0] == policy.state.shared[name][0]
@@ -226,9 +227,28 @@ def test_a_page_that_is_added_after_a_restart_is_young():
     other.add([Page(0), Page(1), Page(2)])
     other.load_state_dict(learned)
     other.add([Page(3)])
-    spell_at = other.state.pages["spell_at"]
+    spell_at = other.state_dict()["page.spell_at"]
     assert math.isnan(spell_at[2])
     assert spell_at[3] == 9 * DAY
+
+
+def test_a_spell_goes_on_from_copy_to_copy():
+    policy = BayesianIndex()
+    policy.add([Page(0), Page(1, seen_at=DAY)])
+    policy.observe([Observation(n, 2 * DAY, Outcome.UNCHANGED) for n in range(2)])
+    policy.copied([0, 1], 3 * DAY)
+    policy.observe([Observation(n, 5 * DAY, Outcome.UNCHANGED) for n in range(2)])
+    assert policy.state.pages["spell"][:2].tolist() == [3 * DAY, 4 * DAY]
+    assert policy.state_dict()["page.spell_at"].tolist() == [2 * DAY, DAY]
+
+
+@pytest.mark.parametrize("added_at", [9 * DAY, 1_700_000_064.0])
+def test_a_copy_of_unknown_outcome_does_not_end_the_spell_of_a_new_page(added_at):
+    policy = newcomer(5 * DAY, 7 * DAY)
+    policy.state.shared["selected_at"] = added_at
+    policy.add([Page(2)])
+    policy.copied([2], added_at + DAY)
+    assert policy.state.pages["spell"][2] == pytest.approx(DAY, abs=128.0)
 
 
 def births(policy: BayesianIndex, calms_down: bool) -> BayesianIndex:
@@ -264,4 +284,4 @@ def test_a_page_without_a_copy_has_no_belief():
     policy.add([Page(0)])
     form_belief(policy.state, 0)
     assert not policy.state.shared["belief"].any()
-    assert policy.state.pages["round"][0] == -1
+    assert policy.state.shared["believed"][0] == -1

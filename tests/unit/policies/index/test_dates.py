@@ -149,6 +149,16 @@ def test_a_time_that_first_copies_of_a_site_share_tells_only_that_they_were_quie
     assert first[0] < 0.1 * first.max()
 
 
+def test_a_time_of_last_night_that_first_copies_share_tells_nothing():
+    """The site may be built anew each night, or was deployed then."""
+    policy = BayesianIndex()
+    policy.add([Page(page, site="one") for page in range(2)])
+    for page in range(2):
+        policy.observe([Observation(page, 1_000 * DAY, Outcome.CHANGED, 999.5 * DAY)])
+    assert likelihoods_at(policy, 1) == pytest.approx(1.0)
+    assert policy.state.pages["tick"][1] == policy.state.pages["tick"][0] > 0.0
+
+
 def test_changes_of_a_busy_site_are_no_deployment():
     policy = BayesianIndex()
     policy.add([Page(page, site="news") for page in range(3)])
@@ -183,7 +193,7 @@ def test_the_time_of_a_young_page_may_well_be_that_of_its_birth():
     policy = found_late(18 * DAY)
     young = policy.state.pages[1]
     assert young["young"] == 1
-    assert young["spell_at"] == 18 * DAY
+    assert young["spell"] == 3 * DAY
     told = (RATES + 1 / (3 * DAY)) * np.exp(-RATES * 3 * DAY)
     assert likelihoods_at(policy, 1)[0] == pytest.approx(told / told.max(), rel=0.06, abs=1e-6)
 
@@ -191,4 +201,4 @@ def test_the_time_of_a_young_page_may_well_be_that_of_its_birth():
 def test_a_page_that_was_there_long_before_it_was_added_is_not_young():
     old = found_late(10 * DAY).state.pages[1]
     assert old["young"] == 0
-    assert old["spell_at"] == 10 * DAY
+    assert old["spell"] == 11 * DAY

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pollwise.errors import StateError
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.learning import operational_time
+from pollwise.policies.index.state import MOST_CHANGES, MOST_DATES
 from pollwise.rates.excerpt import likelihoods_of
 from pollwise.rates.packed import unpacked
 from pollwise.types import Observation, Outcome, Page
@@ -77,7 +79,7 @@ def test_time_counts_with_the_surge_of_the_site():
     policy = BayesianIndex()
     policy.add([Page(0, site="one", seen_at=0.0), Page(1, site="one", seen_at=0.0)])
     assert operational_time(policy.state, 1, 2 * DAY) == 2 * DAY
-    policy.state.pages["surge"][1] = 3 * DAY
+    policy.state.shared["surge"] = 3 * DAY
     assert operational_time(policy.state, 1, 2 * DAY) == 5 * DAY
 
 
@@ -88,9 +90,8 @@ def test_a_page_new_to_a_site_whose_changes_were_dated_waits_for_its_first_poll(
     for page in range(3):
         policy.observe([Observation(page, DAY, Outcome.CHANGED, last_changed_at=DAY / 2)])
     policy.add([Page(3, site="one")])
-    own = policy.state.pages[3]
-    assert own["surge"] == 0.0
-    assert own["round"] == -1
+    refresh_belief(policy.state, 3)
+    assert policy.state.shared["believed"][0] == -1
     assert policy.estimate(3, 2 * DAY).index == math.inf
 
 
@@ -133,13 +134,17 @@ def test_whatever_polls_say_beliefs_stay_probabilities(polls, objective):
     for page in seen:
         refresh_belief(policy.state, page)
         assert policy.state.shared["belief"].sum() == pytest.approx(1.0, rel=1e-4)
+        for name in ("surge", "overlap"):
+            assert np.isfinite(policy.state.shared[name]).all()
     for numbers in (
         likelihoods_of(pages["likelihood"], pages["first_rate"]),
         unpacked(pages["spells"]),
     ):
         assert np.all((numbers >= 0.0) & (numbers <= 41.0))
-    for name in ("surge", "overlap", "worth", "burst_odds", "clock_odds"):
+    for name in ("burst_odds", "clock_odds"):
         assert np.isfinite(pages[name]).all()
+    worths = policy.worths(range(5))
+    assert np.all((worths >= 0.5) & (worths <= 1.0))
 
 
 def test_a_restart_keeps_bursts_clock_and_reverts():
@@ -149,8 +154,39 @@ def test_a_restart_keeps_bursts_clock_and_reverts():
     after.load_state_dict(before.state_dict())
     for page in (0, 1):
         assert index(after, page) == pytest.approx(index(before, page), rel=1e-5)
-    for name in ("burst_odds", "reverts", "changes", "worth", "spell_at"):
+    for name in ("burst_odds", "reverts", "changes", "spell"):
         assert after.state.pages[name][:2] == pytest.approx(before.state.pages[name][:2])
+    assert after.worths([0, 1]).tolist() == before.worths([0, 1]).tolist()
+
+
+def test_of_very_many_changes_the_older_ones_count_half():
+    policy = flapping(0.3)
+    policy.state.pages["changes"][0], policy.state.pages["reverts"][0] = MOST_CHANGES, 20_000
+    worth = policy.worths([0])[0]
+    policy.observe([Observation(0, 50 * DAY, Outcome.CHANGED)])
+    own = policy.state.pages[0]
+    assert (own["changes"], own["reverts"]) == (MOST_CHANGES // 2 + 1, 10_000)
+    assert policy.worths([0])[0] == pytest.approx(worth, rel=1e-3)
+
+
+def test_larger_counts_of_an_earlier_version_are_taken_up_as_the_largest():
+    before = flapping(0.3)
+    learned = {name: array.copy() for name, array in before.state_dict().items()}
+    learned["page.changes"][0], learned["page.dates"][1] = 1e6, 1_000
+    after = BayesianIndex(revert_worth=0.3)
+    after.add([Page(0), Page(1)])
+    after.load_state_dict(learned)
+    assert after.state.pages["changes"][0] == MOST_CHANGES
+    assert after.state.pages["dates"][1] == MOST_DATES
+
+
+@pytest.mark.parametrize("name", ["changes", "reverts", "dates"])
+def test_a_number_below_0_is_damage(name):
+    before = flapping(0.3)
+    learned = {name: array.copy() for name, array in before.state_dict().items()}
+    learned[f"page.{name}"][0] = -1
+    with pytest.raises(StateError, match=f"damaged: a number of {name} is not one"):
+        before.load_state_dict(learned)
 
 
 def test_an_id_used_for_another_page_starts_from_nothing():
@@ -158,7 +194,8 @@ def test_an_id_used_for_another_page_starts_from_nothing():
     policy.discard([0])
     policy.add([Page(0, seen_at=40 * DAY)])
     own = policy.state.pages[0]
-    assert (own["reverts"], own["changes"], own["worth"], own["dates"]) == (0, 0, 1, 0)
+    assert (own["reverts"], own["changes"], own["dates"]) == (0, 0, 0)
+    assert policy.worths([0]) == 1.0
     assert not own["spells"].any()
     assert np.ptp(own["likelihood"]) == 0.0
 

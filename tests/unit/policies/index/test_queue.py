@@ -23,6 +23,7 @@ from pollwise.knapsack import allocate
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.arrays import ABSENT, HELD, LEASED
 from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.page_index import index_of, time_to_reach
 from pollwise.policies.index.policy import IndexPolicy
 from pollwise.policies.index.state import CALENDAR, NEW, POOL, POOL_CAPACITY, IndexState
@@ -176,6 +177,7 @@ def test_the_time_to_reach_a_price_is_when_the_index_reaches_it(make):
     policy.add([Page(n, seen_at=0.0) for n in range(ROOM)])
     state = policy.state
     for page in range(0, ROOM, 7):
+        refresh_belief(state, page)
         for price in (0.01, 0.2, 0.7):
             wait = time_to_reach(state.pages, state.shared, page, price)
             assert index_of(state.pages, state.shared, page, wait * 1.001) >= price * 0.999
@@ -419,11 +421,24 @@ def test_after_a_copy_the_changes_of_its_site_before_are_no_news():
     for page in (1, 2):
         for hour in range(1, 6):
             policy.observe([Observation(page, 29 * DAY + 3600 * hour, Outcome.CHANGED)])
-    policy.estimate(0, 29.5 * DAY)
-    assert policy.state.pages["overlap"][0] > 5
+    refresh_belief(policy.state, 0)
+    assert policy.state.shared["overlap"][0] > 5
     policy.copied([0], 29.5 * DAY)
-    assert policy.state.pages["overlap"][0] == 0
-    assert policy.state.pages["surge"][0] == 0
+    refresh_belief(policy.state, 0)
+    assert policy.state.shared["overlap"][0] == 0
+    assert policy.state.shared["surge"][0] == 0
+
+
+def test_weights_beyond_32_bits_are_the_largest_and_the_smallest():
+    policy = BayesianIndex()
+    policy.add([Page(0, weight=1e300), Page(1, weight=1e-300), Page(2, weight=0.0), Page(3)])
+    weights = policy.state.pages["weight"]
+    largest, smallest, none, one = weights[:4].tolist()
+    assert 1e38 < largest < math.inf
+    assert 0.0 < smallest < 1e-37
+    assert (none, one) == (0.0, 1.0)
+    policy.weigh([3], [1e-300])
+    assert weights[3] == smallest
 
 
 @pytest.mark.parametrize("weight", [math.nan, math.inf, -1.0])

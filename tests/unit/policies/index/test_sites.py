@@ -53,10 +53,12 @@ def test_the_ring_of_a_site_holds_its_pages(steps):
 
 
 def of_siblings(policy: BayesianIndex, field: str, count: int) -> list[float]:
-    """A field of the first pages, as of now."""
+    """What the site of each of the first pages says of it, as of now."""
+    told = []
     for page in range(count):
         refresh_belief(policy.state, page)
-    return [float(number) for number in policy.state.pages[field][:count]]
+        told.append(float(policy.state.shared[field][0]))
+    return told
 
 
 def accustom(policy: BayesianIndex, changes: float, seconds: float, now: float) -> None:
@@ -113,7 +115,7 @@ def test_before_the_changes_that_are_remembered_a_site_was_as_busy_as_usual():
     accustom(policy, changes=3.0, seconds=10.0, now=500.0)
     look_at_site(policy.state, SURGES + 10)
     # The first ten changes, at 50 to 59, are forgotten; the next one was at 60.
-    assert policy.state.pages["overlap"][SURGES + 10] == pytest.approx(SURGES + 0.3 * 60.0)
+    assert policy.state.shared["overlap"][0] == pytest.approx(SURGES + 0.3 * 60.0)
 
 
 def test_pages_without_site_have_no_siblings():
@@ -134,7 +136,7 @@ def test_how_much_pages_follow_their_site_is_found_out(truth):
         elapsed = rng.uniform(0.2, 3.0) * DAY
         changes = rng.poisson(elapsed / DAY) if rng.random() < 0.8 else 10
         state.shared["belief"] = np.eye(RATE_COUNT)[place]
-        own["overlap"] = changes
+        state.shared["overlap"] = changes
         rate = (site["overlap"] + 1.0) / max(site["waited"], 1.0)
         excess = max(changes / rate - elapsed, 0.0) if site["waited"] > 0 else 0.0
         changed = rng.random() < -math.expm1(-RATES[place] * (elapsed + truth * excess))
@@ -145,7 +147,7 @@ def test_how_much_pages_follow_their_site_is_found_out(truth):
     site["begin"][:3], site["end"][:3], site["surges"] = DAY / 2, DAY / 2, 3
     own["seen_at"] = 0.0
     look_at_site(state, 1)
-    assert own["surge"] == pytest.approx(truth * 0.5 * DAY, rel=0.3, abs=0.04 * DAY)
+    assert state.shared["surge"][0] == pytest.approx(truth * 0.5 * DAY, rel=0.3, abs=0.04 * DAY)
 
 
 def surge_of_pairs(together: float, rate: float = 0.05, days: int = 400) -> float:
@@ -177,7 +179,7 @@ def surge_of_pairs(together: float, rate: float = 0.05, days: int = 400) -> floa
             seen[page] = now
             if changed and day > days / 2:
                 refresh_belief(policy.state, page ^ 1)
-                surges.append(policy.state.pages["surge"][page ^ 1] / DAY)
+                surges.append(policy.state.shared["surge"][0] / DAY)
     return float(np.mean(surges))
 
 

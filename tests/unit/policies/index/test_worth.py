@@ -131,7 +131,8 @@ def test_right_after_a_surge_the_index_is_that_of_a_cycle_with_one(objective, su
     expected = index(surge)
     if objective.name == "detection":
         expected = index(0.0) + math.exp(-rate * at) * -math.expm1(-rate * surge)
-    state = certain_of(35, objective, surge=surge).state
+    state = certain_of(35, objective).state
+    state.shared["surge"] = surge
     assert index_of(state.pages, state.shared, 0, at) == pytest.approx(expected, rel=0.02)
 
 
