@@ -181,9 +181,8 @@ class CompiledPolicy:
     _state: Any
     _by_page: tuple[str, ...] = ("pages",)
     """The arrays of `_state` that have an element for each page id (or one more, as heaps have)."""
-    _two_heaps: tuple[str, str] | None = None
-    """Two heaps of `_state` that share one array, with room for each page id; None: there are
-    none."""
+    _two_heaps: str | None = None
+    """The array of `_state` with two heaps that have room for each page id; None: there is none."""
 
     @property
     def state(self) -> Any:
@@ -238,6 +237,6 @@ class CompiledPolicy:
                 **{name: enlarged(getattr(self._state, name), more) for name in self._by_page}
             )
             if self._two_heaps is not None:
-                front, back = (getattr(self._state, name) for name in self._two_heaps)
-                grown = heaps_for(len(self._state.pages), front, back)
-                self._state = self._state._replace(**dict(zip(self._two_heaps, grown, strict=True)))
+                heaps = getattr(self._state, self._two_heaps)
+                grown = heaps_for(len(self._state.pages), heaps)
+                self._state = self._state._replace(**{self._two_heaps: grown})

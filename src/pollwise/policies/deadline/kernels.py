@@ -86,8 +86,7 @@ class DeadlineState(NamedTuple):
 
     pages: NDArray[Any]  # of DEADLINE_PAGE
     shared: NDArray[Any]  # of DEADLINE_SHARED, one element
-    queue: NDArray[Any]  # heap by deadline
-    held: NDArray[Any]  # heap by the time to come back, in the same array
+    queue: NDArray[Any]  # heap by deadline; reversed: of held pages by when they come back
 
 
 all_pages = kernel(all_watched)
@@ -162,17 +161,17 @@ def remove_pages(state: DeadlineState, pages: NDArray[np.int64]) -> None:
         if own.where == READY:
             heap_remove(state.queue, state.pages, page)
         elif own.where == HELD:
-            heap_remove(state.held, state.pages, page)
+            heap_remove(state.queue[::-1], state.pages, page)
         own.where = ABSENT
 
 
 @kernel
 def _select_due(state: DeadlineState, now: float) -> int:
     """Lease the page of the earliest deadline and give its id; -1: there is none to poll."""
-    common, pages = state.shared[0], state.pages
-    while heap_size(state.held) > 0 and first_time(state.held) <= now:
-        back = first_page(state.held)
-        heap_remove(state.held, pages, back)
+    common, pages, held = state.shared[0], state.pages, state.queue[::-1]
+    while heap_size(held) > 0 and first_time(held) <= now:
+        back = first_page(held)
+        heap_remove(held, pages, back)
         _enqueue(state, back)
     if heap_size(state.queue) == 0:
         return -1
@@ -192,8 +191,8 @@ def _select_due(state: DeadlineState, now: float) -> int:
 def _next_due(state: DeadlineState) -> float:
     """When a page can be selected again, if there is none now; infinite: not by time alone."""
     time = math.inf
-    if heap_size(state.held) > 0:
-        time = first_time(state.held)
+    if heap_size(state.queue[::-1]) > 0:
+        time = first_time(state.queue[::-1])
     if state.shared[0].paced and heap_size(state.queue) > 0:
         time = min(time, first_time(state.queue))
     return time
@@ -228,7 +227,7 @@ def observe_due(state: DeadlineState, observation: Any) -> None:
 @kernel
 def _defer(state: DeadlineState, page: int, until: float) -> None:
     """It keeps its deadline."""
-    heap_push(state.held, state.pages, page, until)
+    heap_push(state.queue[::-1], state.pages, page, until)
 
 
 @kernel

@@ -32,15 +32,14 @@ class DeadlinePolicy(CompiledPolicy):
     makes no difference. `pollwise.policies.deadline.kernels` has the rest.
     """
 
-    _two_heaps = ("queue", "held")
+    _two_heaps = "queue"
 
     def __init__(self, *, paced: bool = False, tick: float = 0.0) -> None:
         """`paced` and `tick`: see `DEADLINE_SHARED`."""
         shared = np.zeros(1, DEADLINE_SHARED)
         shared["paced"] = paced
         shared["tick"] = tick
-        queue, held = no_heaps()
-        self._state = DeadlineState(np.zeros(0, DEADLINE_PAGE), shared, queue, held)
+        self._state = DeadlineState(np.zeros(0, DEADLINE_PAGE), shared, no_heaps())
 
     @property
     def deadlines(self) -> DeadlineState:

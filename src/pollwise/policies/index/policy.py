@@ -129,7 +129,7 @@ class Learning:
 class IndexPolicy(CompiledPolicy):
     """Polls the page of the largest Whittle index; the subclasses say what is known of rates."""
 
-    _two_heaps = ("calendar", "held")
+    _two_heaps = "calendar"
 
     def __init__(self, *, objective: str | Objective, learning: Learning | None = None) -> None:
         """`learning`: how rates are learned; None: they are known."""
@@ -252,15 +252,15 @@ class IndexPolicy(CompiledPolicy):
             heap_remove(state.calendar, state.pages, page_id)
             own["where"] = HELD
             state.shared[0]["group_offered"][own["group"]] -= 1
-            heap_push(state.held, state.pages, page_id, until)
+            heap_push(state.calendar[::-1], state.pages, page_id, until)
         elif own["where"] == HELD:
-            later = max(until, time_of(state.held, state.pages, page_id))
-            heap_update(state.held, state.pages, page_id, later)
+            later = max(until, time_of(state.calendar[::-1], state.pages, page_id))
+            heap_update(state.calendar[::-1], state.pages, page_id, later)
 
     @property
     def next_return(self) -> float:
         """When the first page comes back that is kept away; infinite: none is."""
-        held = entries(self._state.held)
+        held = entries(self._state.calendar[::-1])
         return float(held["time"][0]) if len(held) else math.inf
 
     def best(self, page_ids: Sequence[int], now: float) -> int:
@@ -557,12 +557,10 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
         shared["spells"] = _FIRST_SPELLS * base_prior(0.0)
         shared["clock"], shared["late"] = clock_table(objective)
         shared["burst_odds"] = FIRST_BURST_ODDS
-    calendar, held = no_heaps()
     return IndexState(
         pages=np.zeros(0, INDEX_PAGE),
         shared=shared,
-        calendar=calendar,
-        held=held,
+        calendar=no_heaps(),
         hosts=np.zeros(0, INDEX_HOST),
         sites=np.zeros(0, INDEX_SITE),
         kinds=np.zeros(0, PAGES_BY_RATE),

@@ -145,7 +145,7 @@ def _leave(state: IndexState, page: int) -> None:
     if where == CALENDAR:
         heap_remove(state.calendar, state.pages, page)
     elif where == HELD:
-        heap_remove(state.held, state.pages, page)
+        heap_remove(state.calendar[::-1], state.pages, page)
     elif where == POOL:
         leave_pool(state, page)
     elif where == NEW:
@@ -219,13 +219,20 @@ def _shrink_pool(state: IndexState, now: float) -> None:
 
 
 @kernel(allocates=False)
+def _next_return(state: IndexState) -> float:
+    """When the next page that is held comes back; infinite: there is none."""
+    held = state.calendar[::-1]
+    return first_time(held) if heap_size(held) > 0 else math.inf
+
+
+@kernel(allocates=False)
 def _fill_pool(state: IndexState, now: float) -> None:
     """Let the pages whose time has come into the pool; of very many, the first ones."""
     common = state.shared[0]
     for _ in range(_MOST_ENTERING):
-        if heap_size(state.held) == 0 or first_time(state.held) > now:
+        if _next_return(state) > now:
             break
-        page = first_page(state.held)
+        page = first_page(state.calendar[::-1])
         _leave(state, page)
         count_page(state.shared, state.pages[page].group, 0, 1)
         _wait(state, page)
@@ -369,19 +376,13 @@ def select_page(state: IndexState, now: float) -> int:
 
 
 @kernel(allocates=False)
-def _next_return(state: IndexState) -> float:
-    """When the next page that is held comes back; infinite: there is none."""
-    return first_time(state.held) if heap_size(state.held) > 0 else math.inf
-
-
-@kernel(allocates=False)
 def _defer(state: IndexState, page: int, until: float) -> None:
     """Its host is busy until then."""
     host = state.hosts[state.pages[page].scope]
     if not host.raised:
         host.price = min(host.price * _HOST_PRICE_UP, _HIGHEST_HOST_PRICE)
         host.raised = 1
-    heap_push(state.held, state.pages, page, until)
+    heap_push(state.calendar[::-1], state.pages, page, until)
 
 
 @kernel(allocates=False)

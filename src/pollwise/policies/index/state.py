@@ -283,8 +283,7 @@ class IndexState(NamedTuple):
 
     pages: Pages  # of INDEX_PAGE
     shared: Shared  # of INDEX_SHARED, one element
-    calendar: NDArray[Any]  # heap by the time to enter the pool
-    held: NDArray[Any]  # heap by the time to come back, in the same array
+    calendar: NDArray[Any]  # heap by the time to enter the pool; reversed: of held pages
     hosts: NDArray[Any]  # of INDEX_HOST, one for each scope
     sites: NDArray[Any]  # of INDEX_SITE
     kinds: NDArray[Any]  # of PAGES_BY_RATE

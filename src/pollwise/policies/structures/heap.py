@@ -2,8 +2,9 @@
 
 A heap is an array of HEAP: the first element tells the number of pages, the others follow in the
 order of the heap. `pages[i].place` is where page i stands. Several heaps can share `pages` as long
-as each page is in only one of them, and two of them one array, from either end. Times stand beside
-their pages, and a node has four children: fewer cache misses than with two.
+as each page is in only one of them, and two of them one array, from either end: the second one is
+`heaps[::-1]`, so that one array is handed over. Times stand beside their pages, and a node has four
+children: fewer cache misses than with two.
 """
 
 from typing import Any
@@ -39,21 +40,20 @@ Pages = NDArray[Any]
 """A structured array with the field `place` (int32 or int64)."""
 
 
-def no_heaps() -> tuple[Heap, Heap]:
+def no_heaps() -> Heap:
     """Two empty heaps in one array, without room for any page."""
-    both = np.zeros(2, HEAP)
-    return both, both[::-1]
+    return np.zeros(2, HEAP)
 
 
-def heaps_for(pages: int, front: Heap, back: Heap) -> tuple[Heap, Heap]:
+def heaps_for(pages: int, heaps: Heap) -> Heap:
     """The same two heaps, with room for so many pages together, or for more."""
-    if pages + 2 <= len(front):
-        return front, back
+    if pages + 2 <= len(heaps):
+        return heaps
     both = with_room(pages + 2, HEAP)
-    for heap, before in ((both, front), (both[::-1], back)):
+    for heap, before in ((both, heaps), (both[::-1], heaps[::-1])):
         end = before["page"][0] + 1
         heap[:end] = before[:end]
-    return both, both[::-1]
+    return both
 
 
 def entries(heap: Heap) -> Heap:

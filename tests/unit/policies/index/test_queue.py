@@ -73,7 +73,7 @@ def check(state: IndexState, watched: set[int], leased: set[int]) -> None:
     assert len(pool) < POOL_CAPACITY
     places = {
         CALENDAR: heap_of(state, state.calendar),
-        HELD: heap_of(state, state.held),
+        HELD: heap_of(state, state.calendar[::-1]),
         NEW: line_of(state),
         POOL: pool.tolist(),
         LEASED: sorted(leased),

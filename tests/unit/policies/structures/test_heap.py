@@ -67,15 +67,15 @@ def test_it_is_a_sorted_list_by_another_name(changes):
 def test_two_heaps_share_the_pages_and_one_array_that_grows(times):
     heaps, pages = no_heaps(), np.zeros(len(times), PAGE)
     for page, time in enumerate(times):
-        heaps = heaps_for(page + 1, *heaps)
-        assert len(heaps[0]) == page + 3
-        heap_push(heaps[page % 2], pages, page, time)
-    for n, heap in enumerate(heaps):
+        heaps = heaps_for(page + 1, heaps)
+        assert len(heaps) == page + 3
+        heap_push(heaps[::-1] if page % 2 else heaps, pages, page, time)
+    for n, heap in enumerate((heaps, heaps[::-1])):
         assert first_time(heap) == min(times[n::2])
         assert sorted(entries(heap)["page"].tolist()) == list(range(n, len(times), 2))
         assert entries(heap)[0]["time"] == first_time(heap)
 
 
 def test_heaps_that_need_no_more_room_stay_as_they_are():
-    heaps = heaps_for(5, *no_heaps())
-    assert heaps_for(5, *heaps)[0] is heaps[0]
+    heaps = heaps_for(5, no_heaps())
+    assert heaps_for(5, heaps) is heaps
