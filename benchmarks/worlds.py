@@ -122,7 +122,7 @@ class WhittleByYear(Whittle):
         rates = (counted + _UNSEEN_CHANGES) / lived
         self._rates = dict(enumerate(rates.tolist()))
         watched = all_watched(self.state.pages)
-        self.state.rates[watched] = rates[watched]
+        self.state.apart["rate"][watched] = rates[watched]
         self.state.shared["sweep_left"] = len(self.state.pages)
 
 

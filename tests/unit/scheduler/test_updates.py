@@ -346,7 +346,7 @@ class TestSignals:
         some = Scheduler(policy, Budget(1e-9), crawl_delay=0.0)
         some.handle(Added(0.0, [Page(n, seen_at=0.0) for n in range(3)]))
         some.handle(Signalled(5.0, (1, 99), 4.0))
-        assert policy.state.signals["signalled_at"][:3].tolist() == [0.0, 4.0, 0.0]
+        assert policy.state.apart["signalled_at"][:3].tolist() == [0.0, 4.0, 0.0]
 
     @pytest.mark.parametrize("signalled", [False, True])
     def test_a_page_that_changes_as_signalled_does_not_change_all_the_time(self, signalled):

@@ -108,14 +108,14 @@ def refresh_belief(state: IndexState, page: int) -> None:
     """
     own, common = state.pages[page], state.shared[0]
     if not common.learning:
-        common.rate = state.rates[page]
+        common.rate = state.apart[page].rate
         return
     if math.isnan(own.seen_at):
         return
     if common.believed != page:
         _believe(state, page)
     common.clock_lift = clock_lift(state, page)
-    common.signal = state.signals[page].signal if own.signalled else np.float32(0.0)
+    common.signal = state.apart[page].signal if own.signalled else np.float32(0.0)
     look_at_site(state, page)
 
 

@@ -75,5 +75,5 @@ def estimates_of(
         told.leased = own.where == LEASED
         told.signal = told.signalled_at = math.nan
         if own.signalled:
-            pending = state.signals[page]
+            pending = state.apart[page]
             told.signal, told.signalled_at = pending.signal, pending.signalled_at

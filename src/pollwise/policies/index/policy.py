@@ -38,10 +38,10 @@ from pollwise.policies.index.queue import (
 from pollwise.policies.index.state import (
     CALENDAR,
     FIRST_CLOCK_ODDS,
+    INDEX_APART,
     INDEX_HOST,
     INDEX_PAGE,
     INDEX_SHARED,
-    INDEX_SIGNAL,
     INDEX_SITE,
     PAGES_BY_RATE,
     IndexState,
@@ -103,7 +103,7 @@ _PAGE_LEARNED = (
 )
 _SAVED_AS = {"changes": "f4", "reverts": "f4", "dates": "i4"}
 """Numbers that are saved in another type than they are kept in."""
-_SIGNAL_LEARNED = INDEX_SIGNAL.names or ()
+_SIGNAL_LEARNED = ("signal", "signalled_at", "signals", "true_signals")
 _AT_FIRST: dict[str, Any] = {
     "likelihood": packed(1.0),
     "clock_odds": FIRST_CLOCK_ODDS,
@@ -141,7 +141,7 @@ class IndexPolicy(CompiledPolicy):
         self._shares: dict[str, int] = {}
         """The numbers of the groups by their tags."""
         self._paused: set[int] = set()
-        self._by_page = ("pages",) if self._learning else ("pages", "rates")
+        self._by_page = ("pages",) if self._learning else ("pages", "apart")
         self._state = _empty_state(self.objective, learning)
 
     def _known_rates(self, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -179,9 +179,9 @@ class IndexPolicy(CompiledPolicy):
             state.pages["spell"][page_ids] = np.where(has_copy, 0.0, self._late_since())
             state.shared["believed"] = -1
             state.pages["signalled"][page_ids] = 0
-            state.signals[page_ids[page_ids < len(state.signals)]] = 0
+            state.apart[page_ids[page_ids < len(state.apart)]] = 0
         else:
-            state.rates[page_ids] = self._known_rates(page_ids)
+            state.apart["rate"][page_ids] = self._known_rates(page_ids)
         add_pages(state, page_ids)
         paused = columns.terms.array(lambda terms: terms.paused, np.bool_)
         self.pause(page_ids[paused].tolist())
@@ -436,7 +436,7 @@ class IndexPolicy(CompiledPolicy):
 
     def _signals(self, page_ids: NDArray[np.int64]) -> NDArray[Any]:
         """What is kept of the signals of pages."""
-        told, signals = np.zeros(len(page_ids), INDEX_SIGNAL), self._state.signals
+        told, signals = np.zeros(len(page_ids), INDEX_APART), self._state.apart
         has_room = page_ids < len(signals)
         told[has_room] = signals[page_ids[has_room]]
         return told
@@ -447,15 +447,15 @@ class IndexPolicy(CompiledPolicy):
         self._state.pages["signalled"][page_ids] = pending > 0.0
         if any(array.any() for array in saved.values()):
             self._make_room_for_signals()
-        signals = self._state.signals
+        signals = self._state.apart
         has_room = page_ids < len(signals)
         for name, array in saved.items():
             signals[name][page_ids[has_room]] = array[has_room]
 
     def _make_room_for_signals(self) -> None:
         """Make room for signals of all pages: most policies are never told of any."""
-        signals = _with_room(self._state.signals, len(self._state.pages))
-        self._state = self._state._replace(signals=signals)
+        apart = _with_room(self._state.apart, len(self._state.pages))
+        self._state = self._state._replace(apart=apart)
 
     def _recount_signals(self, page_ids: NDArray[np.int64]) -> None:
         """Sum the signals of sites up anew."""
@@ -564,6 +564,5 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
         hosts=np.zeros(0, INDEX_HOST),
         sites=np.zeros(0, INDEX_SITE),
         kinds=np.zeros(0, PAGES_BY_RATE),
-        rates=np.zeros(0, np.float32),
-        signals=np.zeros(0, INDEX_SIGNAL),
+        apart=np.zeros(0, INDEX_APART),
     )

@@ -30,7 +30,7 @@ _OWN = 2.0
 @kernel(allocates=False)
 def _reliability(state: IndexState, page: int) -> float:
     """The probability that a page has changed because of what its signal tells."""
-    own, common = state.signals[page], state.shared[0]
+    own, common = state.apart[page], state.shared[0]
     reliability = (common.true_signals + 1.0) / (common.signals + 2.0)
     number = state.pages[page].site
     if number >= 0:
@@ -45,7 +45,7 @@ def note_signal(state: IndexState, page: int, time: float) -> bool:
     own = state.pages[page]
     if math.isnan(own.seen_at) or time <= own.seen_at:
         return False
-    told = state.signals[page]
+    told = state.apart[page]
     told.signal, told.signalled_at = _reliability(state, page), time
     own.signalled = 1
     return True
@@ -54,7 +54,7 @@ def note_signal(state: IndexState, page: int, time: float) -> bool:
 @kernel(allocates=False)
 def is_signalled_later(state: IndexState, page: int, polled_at: float) -> bool:
     """Whether the pending signal of a page came after a poll."""
-    return bool(state.pages[page].signalled and polled_at < state.signals[page].signalled_at)
+    return bool(state.pages[page].signalled and polled_at < state.apart[page].signalled_at)
 
 
 @kernel(allocates=False)
@@ -68,7 +68,7 @@ def note_signalled_poll(state: IndexState, page: int, polled_at: float, changed:
         refresh_belief(state, page)
         anyhow = chance_after(state.shared, operational_time(state, page, polled_at))
         true = common.signal / (1.0 - (1.0 - common.signal) * (1.0 - anyhow))
-    told = state.signals[page]
+    told = state.apart[page]
     told.signals += 1.0
     told.true_signals += true
     common.signals += 1.0

@@ -50,8 +50,8 @@ class SourceQueue(IndexPolicy):
         """Set the indices of sources by their values after `times` and LATER * `times`."""
         share = np.clip(index / np.maximum(index_later, _SMALLEST), _SHARES[0], _SHARES[-1])
         scaled = np.interp(share, _SHARES, _SCALED)
-        self.state.rates[ids] = scaled / times
-        height = index_later / Detection().shape(LATER * times * self.state.rates[ids])
+        self.state.apart["rate"][ids] = scaled / times
+        height = index_later / Detection().shape(LATER * times * self.state.apart["rate"][ids])
         self.state.pages["weight"][ids] = narrowed(np.maximum(height, _SMALLEST))
 
     def to_look_at(self, now: float) -> tuple[Ints, Floats]:

@@ -22,10 +22,10 @@ __all__ = [
     "CLOCK_OCTAVE",
     "CLOCK_TICKS",
     "FIRST_CLOCK_ODDS",
+    "INDEX_APART",
     "INDEX_HOST",
     "INDEX_PAGE",
     "INDEX_SHARED",
-    "INDEX_SIGNAL",
     "INDEX_SITE",
     "INDEX_TABLE",
     "LEAST_CLOCK_ODDS",
@@ -102,15 +102,16 @@ MOST_CHANGES = 65_535
 """Changes that are counted of a page: older ones count half then."""
 MOST_DATES = 255
 
-INDEX_SIGNAL = np.dtype(
+INDEX_APART = np.dtype(
     [
+        ("rate", "f4"),  # where it is known; else there may be signals:
         ("signal", "f4"),  # the probability that the pending one, or the one before, is true
         ("signalled_at", "f8"),  # its time
         ("signals", "f4"),  # how many were followed by a poll
         ("true_signals", "f4"),  # how many of these told of a change
     ]
 )
-"""What is kept of the signals of each page, once there are any (`signals`)."""
+"""What is kept of a page apart, as few policies or pages have it."""
 
 PAGES_BY_RATE = np.dtype(
     [
@@ -287,5 +288,4 @@ class IndexState(NamedTuple):
     hosts: NDArray[Any]  # of INDEX_HOST, one for each scope
     sites: NDArray[Any]  # of INDEX_SITE
     kinds: NDArray[Any]  # of PAGES_BY_RATE
-    rates: NDArray[Any]  # by page, where they are known; else there are none
-    signals: NDArray[Any]  # of INDEX_SIGNAL, by page; none, or of some pages only, where none came
+    apart: NDArray[Any]  # of INDEX_APART, by page; where no signals came, of no or some pages only

@@ -85,7 +85,7 @@ def test_reliability_is_learned_for_each_site() -> None:
             policy.observe([Observation(page, now, outcome)])
     policy.observe([Observation(page, now, Outcome.UNCHANGED) for page in (2, 3)])
     policy.signal([2, 3], now + 1.0)  # of the same sites
-    good, bad = policy.state.signals["signal"][[2, 3]]
+    good, bad = policy.state.apart["signal"][[2, 3]]
     assert good > 0.5
     assert bad < 0.05
 
@@ -98,7 +98,7 @@ def test_what_changes_anyhow_is_no_proof_of_a_signal() -> None:
     for n in range(100, 120):
         policy.signal([0], 1e5 * n - 10.0)
         policy.observe([Observation(0, 1e5 * n, Outcome.CHANGED)])
-    own = policy.state.signals[0]
+    own = policy.state.apart[0]
     assert own["signals"] == 20.0
     assert own["true_signals"] / own["signals"] < 0.6
 
@@ -130,7 +130,7 @@ def test_a_signal_raises_index_and_chance_until_the_next_poll() -> None:
     assert policy.chances([0], 2e5) > chance
     policy.observe([Observation(0, 1.4e5, Outcome.UNCHANGED)])  # this poll came before the signal
     assert policy.state.pages["signalled"][0] == 1
-    assert policy.state.signals["signals"][0] == 0.0
+    assert policy.state.apart["signals"][0] == 0.0
     policy.observe([Observation(0, 2e5, Outcome.CHANGED)])
     assert policy.state.pages["signalled"][0] == 0
     policy.signal([0], 1.9e5)  # older than the copy
@@ -142,7 +142,7 @@ def test_without_signals_nothing_is_kept_of_them() -> None:
     policy.add([Page(n, seen_at=0.0) for n in range(3)])
     policy.observe([Observation(0, 1e5, Outcome.CHANGED)])
     policy.load_state_dict(policy.state_dict())
-    assert len(policy.state.signals) == 0
+    assert len(policy.state.apart) == 0
 
 
 def test_a_pending_signal_of_the_time_zero_survives() -> None:
@@ -174,11 +174,11 @@ def test_pending_signals_and_what_was_learned_of_them_survive() -> None:
     again = BayesianIndex()
     again.add([Page(n, site="a", seen_at=0.0) for n in range(3)])
     again.load_state_dict(policy.state_dict())
-    assert again.state.signals["signal"][1] == policy.state.signals["signal"][1] > 0.0
+    assert again.state.apart["signal"][1] == policy.state.apart["signal"][1] > 0.0
     assert again.state.pages["signalled"][:3].tolist() == [0, 1, 0]
     for one in (policy, again):
         one.signal([2], 2e5)
-    assert again.state.signals["signal"][2] == pytest.approx(policy.state.signals["signal"][2])
+    assert again.state.apart["signal"][2] == pytest.approx(policy.state.apart["signal"][2])
 
 
 def test_without_an_index_for_it_a_signal_changes_nothing() -> None:
