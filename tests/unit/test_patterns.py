@@ -10,12 +10,12 @@ import importlib, pkgutil, re, sys, warnings
 from re import _constants as codes, _parser as parser
 
 warnings.simplefilter("ignore")
-compiled, compile_pattern = {}, re.compile
+compiled, compile_pattern = [], re.compile
 
 def noted(pattern, flags=0):
     caller = sys._getframe(1)
     if "pollwise" in caller.f_globals.get("__name__", ""):
-        compiled[f"{caller.f_code.co_filename}:{caller.f_lineno}"] = pattern, flags
+        compiled.append((f"{caller.f_code.co_filename}:{caller.f_lineno}", pattern, flags))
     return compile_pattern(pattern, flags)
 
 def parts(tree):
@@ -44,7 +44,7 @@ for module in pkgutil.walk_packages(pollwise.__path__, "pollwise."):
         except ImportError:  # an extra is not installed
             continue
 print(len(compiled), file=sys.stderr)
-for place, (pattern, flags) in compiled.items():
+for place, pattern, flags in compiled:
     text = pattern if isinstance(pattern, str) else pattern.decode("latin-1")
     for operation, given in parts(parser.parse(text, flags)):
         if operation is codes.POSSESSIVE_REPEAT:

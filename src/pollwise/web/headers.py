@@ -17,6 +17,8 @@ _REMEMBERED = 4096
 """Dates: answers of one second have the same, and pages tell theirs again and again."""
 _LONGEST_DATE = 64
 """Characters."""
+_LONGEST_VALIDATOR = 8_000
+"""Characters: most servers refuse a request with a line of more than 8 kB."""
 _ABOUT_HUBS = frozenset({"hub", "self"})
 _BETWEEN_LINKS = re.compile(r",(?=\s*<)")
 _LINK = re.compile(r"\s*<([^>]*)>(.*)")
@@ -63,8 +65,10 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
 
 
 def validator(value: str | None) -> str | None:
-    """The value if it can be sent back as it came, which only ASCII surely can."""
-    return value if value and value.isascii() and value.isprintable() else None
+    """The value if it can be sent back as it came: only ASCII of no great length surely can."""
+    if not value or len(value) > _LONGEST_VALIDATOR:
+        return None
+    return value if value.isascii() and value.isprintable() else None
 
 
 def readable(value: str | None) -> str | None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.sources.view import HubLinks
-from pollwise.web.headers import hub_links, parse_http_date, parse_retry_after
+from pollwise.web.headers import hub_links, parse_http_date, parse_retry_after, validator
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,12 @@ def test_what_is_no_time(text):
 )
 def test_links_to_hubs(value, hub, topic):
     assert hub_links([value], "http://a.example/b") == HubLinks(hub, topic)
+
+
+@pytest.mark.parametrize("value", ['"ü"', '"a\n"', "", None, "x" * 8_001])
+def test_a_validator_that_cannot_be_sent_back_is_not_remembered(value):
+    assert validator(value) is None
+
+
+def test_a_long_validator_is_remembered():
+    assert validator("x" * 8_000) == "x" * 8_000

@@ -126,12 +126,16 @@ def _overlap(site: Any, seen_at: float) -> float:
 
 @kernel(forceinline=True, allocates=False)
 def _kept_overlap(own: Any, site: Any, common: Any) -> float:
-    """The same for a page; in the pool it is worked out once until there are more."""
+    """The same for a page; in the pool it is worked out once until there are more.
+
+    Then its index is void, whoever looks at the page first.
+    """
     if own.where != POOL:
         return _overlap(site, own.seen_at)
     kept = common.kept[own.place]
     if kept.surges != site.surges:
         kept.overlap, kept.surges = _overlap(site, own.seen_at), site.surges
+        kept.until = -math.inf
     return float(kept.overlap)
 
 

@@ -75,7 +75,7 @@ INDEX_PAGE = np.dtype(
         ("before", "i4"),  # the pages of its site beside it, in a ring
         ("after", "i4"),
         # Seconds from the change seen last, or from when the page was added, to the copy. Without a
-        # copy it is the time when it was added; NaN: with the first pages.
+        # copy it is the time when it was added, to a minute; NaN: with the first pages.
         ("spell", "f4"),
         ("date_odds", "f4"),  # log-odds that the times told are those of the answers
         ("tick", "f4"),  # the second of the day (UTC) after which it has changed, if by the clock

@@ -293,6 +293,28 @@ def test_to_look_at_pages_changes_no_decision(ask):
         assert np.array_equal(asked.state_dict()[name], array, equal_nan=True), name
 
 
+@pytest.mark.parametrize("ask", ["chances", "estimates"])
+def test_to_look_at_pages_hides_no_change_of_their_site(ask):
+    """What a change says of the pages of its site in the pool counts, looked at or not."""
+    rng = np.random.default_rng(6)
+    asked, other = BayesianIndex(objective="freshness"), BayesianIndex(objective="freshness")
+    for policy in (asked, other):
+        policy.add([Page(n, site=f"site{n // 4}") for n in range(600)])
+    changed_at, seen, now = np.zeros(150), np.zeros(600), 0.0
+    for _ in range(1500):
+        now += rng.exponential(10.0)
+        if rng.random() < 0.05:
+            changed_at[rng.integers(150)] = now
+        (page,) = asked.select(now, 1).page_ids.tolist()
+        assert other.select(now, 1).page_ids.tolist() == [page]
+        changed = changed_at[page // 4] > seen[page]
+        seen[page] = now
+        for policy in (asked, other):
+            policy.observe([Observation(page, now, Outcome(int(changed)))])
+        common = asked.state.shared[0]
+        getattr(asked, ask)(common["pool"][: common["pool_size"]], now)
+
+
 def test_what_is_learned_is_saved_in_the_types_of_version_0_9():
     """However it is kept in memory: either version reads what the other one saved."""
     learned = watching().state_dict()
