@@ -35,7 +35,7 @@ from pollwise.rates.lattice import RATE_COUNT, lattice_row, time_step
 from pollwise.rates.packed import number_of
 from pollwise.rates.sums import normalise, total_of
 
-__all__ = ["form_belief", "go_on_to", "judge_bursts", "refresh_belief", "refresh_models"]
+__all__ = ["form_belief", "judge_bursts", "note_copy", "refresh_belief", "refresh_models"]
 
 _COMMON_SPELLS = 2.0
 """Pseudo-spells of all pages that those of a page are added to."""
@@ -68,7 +68,7 @@ def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
 
 
 @kernel(allocates=False)
-def go_on_to(own: Any, time: float) -> None:
+def note_copy(own: Any, time: float) -> None:
     """Make a time that of the copy of a page; its spell goes on."""
     if not math.isnan(own.seen_at):
         own.spell += time - own.seen_at

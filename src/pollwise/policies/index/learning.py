@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.belief import form_belief, go_on_to, judge_bursts, refresh_models
+from pollwise.policies.index.belief import form_belief, judge_bursts, note_copy, refresh_models
 from pollwise.policies.index.clock import learn_clock, learn_tick, ticks_since_change
 from pollwise.policies.index.clock_share import count_clock, spoken_for_clock
 from pollwise.policies.index.dates import (
@@ -128,7 +128,7 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
     """
     own, common = state.pages[page], state.shared[0]
     own.young = not math.isnan(own.spell)
-    go_on_to(own, polled_at)
+    note_copy(own, polled_at)
     since = polled_at - told
     if dated and since >= LATELY:
         if since > own.spell + FOUND_LATE:
@@ -209,7 +209,7 @@ def learn(state: IndexState, observation: Any) -> None:
                 common.likelihood, elapsed, common.tables[UNCHANGED_TABLE], _STANDSTILL
             )
             note_stamp(state.sites, own, polled_at, last_changed_at)
-        go_on_to(own, polled_at)
+        note_copy(own, polled_at)
         if changed:
             own.spell = polled_at - last_changed_at if believed else 0.0
         own.polls += 1

@@ -43,6 +43,7 @@ from pollwise.policies.index.state import (
     INDEX_PAGE,
     INDEX_SHARED,
     INDEX_SITE,
+    MOST_CHANGES,
     PAGES_BY_RATE,
     IndexState,
 )
@@ -409,10 +410,13 @@ class IndexPolicy(CompiledPolicy):
             if same or name not in _PRICE:
                 self._state.shared[name] = state[name]
         if self._learning:
+            # Version 0.9 counted further: of more changes than now, the same part were reverts.
+            part = MOST_CHANGES / np.maximum(state["page.changes"][rows], MOST_CHANGES)
             for name in _PAGE_LEARNED:
-                kept, saved = self._state.pages[name], state[f"page.{name}"][rows]
+                kept: NDArray[Any] = self._state.pages[name]
+                saved: NDArray[Any] = state[f"page.{name}"][rows]
                 if name in _SAVED_AS:
-                    saved = np.minimum(saved, np.iinfo(kept.dtype).max)
+                    saved = np.minimum(saved * part, np.iinfo(kept.dtype).max)
                 kept[ids] = saved
             seen_at: NDArray[Any] = state["page.seen_at"][rows]
             spell_at = state["page.spell_at"][rows]

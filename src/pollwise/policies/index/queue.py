@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT, HELD, LEASED, tells
 from pollwise.policies.compiled import Kernels, register
-from pollwise.policies.index.belief import form_belief, go_on_to, refresh_belief
+from pollwise.policies.index.belief import form_belief, note_copy, refresh_belief
 from pollwise.policies.index.chance import note_outcome
 from pollwise.policies.index.clock_share import count_clock, spoken_for_clock
 from pollwise.policies.index.first_copies import copy_can_wait
@@ -432,7 +432,7 @@ def copy_page(state: IndexState, page: int, time: float) -> None:
     """A copy of a page was made, and nobody knows whether it has changed since the one before."""
     own = state.pages[page]
     if own.where != ABSENT and not own.seen_at >= time:
-        go_on_to(own, time)
+        note_copy(own, time)
         if state.shared[0].learning:
             form_belief(state, page)
         forget_index(state, page)

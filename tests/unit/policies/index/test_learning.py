@@ -173,10 +173,12 @@ def test_larger_counts_of_an_earlier_version_are_taken_up_as_the_largest():
     before = flapping(0.3)
     learned = {name: array.copy() for name, array in before.state_dict().items()}
     learned["page.changes"][0], learned["page.dates"][1] = 1e6, 1_000
+    learned["page.reverts"][0] = 5e5
     after = BayesianIndex(revert_worth=0.3)
     after.add([Page(0), Page(1)])
     after.load_state_dict(learned)
     assert after.state.pages["changes"][0] == MOST_CHANGES
+    assert after.state.pages["reverts"][0] == MOST_CHANGES // 2
     assert after.state.pages["dates"][1] == MOST_DATES
 
 
