@@ -13,6 +13,7 @@ Prometheus and PostgreSQL, once: tests that need them are skipped without.
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -52,18 +53,23 @@ def main(arguments: "list[str]") -> int:
     command, rest = arguments[0], arguments[1:]
     try:
         install()
+        if command == "test":
+            get_browser()
+            get_prometheus()
+            get_postgres()
     except InstallError as error:
         print(f"bootstrap: {error}", file=sys.stderr)
         return 1
-    if command == "test":
-        get_browser()
-        get_prometheus()
-        get_postgres()
+    except KeyboardInterrupt:
+        print("bootstrap: stopped: the same command goes on with it", file=sys.stderr)
+        return 130
     if command == "demo":
         program, words = "pollwise", ["demo", *rest]
     else:
         # Many tests wait for sockets and processes: four at a time keep two cores busy.
         program, words = "pytest", rest or ["--dist", "loadfile", "-n", "4"]
+    # Ctrl-C reaches the program, too, and subprocess would kill it while it ends what it began.
+    signal.signal(signal.SIGINT, lambda *_: None)
     return subprocess.call([str(BIN / program), *words], cwd=ROOT)
 
 
