@@ -47,7 +47,7 @@ def changes(
     since = since or ("1970-01-01" if unread else "1d")
     begin = since_of(since, now)
     if begin > now:
-        raise InputError(f"--since {since} is in the future: give an earlier time, or an age")
+        raise InputError(f"--since {since} is in the future (UTC): give an earlier time, or an age")
     answer = read_changes(db, since=begin, tag=tag, limit=limit, unread=unread)
     if tag is not None and not answer.changes:
         tagged(db, tag)
