@@ -139,7 +139,7 @@ class LosesLeases(Uniform):
 class LosesDeferrals(Uniform):
     def load_state_dict(self, state: StateDict) -> None:
         super().load_state_dict(state)
-        entries(self.state.held)["time"] = -np.inf
+        entries(self.state.queue[::-1])["time"] = -np.inf
 
 
 class LosesBoth(Uniform):

@@ -46,9 +46,11 @@ async def raw(server: MisbehavingServer, path: str, limit: int = 1 << 16) -> byt
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
     answer = b""
-    while len(answer) < limit and (more := await reader.read(limit)):
-        answer += more
-    writer.close()
+    try:
+        while len(answer) < limit and (more := await reader.read(limit)):
+            answer += more
+    finally:
+        writer.close()
     return answer
 
 

@@ -512,6 +512,7 @@ def test_a_database_that_is_written_while_it_is_read_without_locks_is_not_called
     in_open_folder.parent.chmod(0o555)
     with unprivileged():
         reader = Store.open_readonly(in_open_folder)
+    in_open_folder.parent.chmod(0o755)
     with Store.open(in_open_folder) as store:
         store.add_pages([NewPage(f"https://b.example/{n}") for n in range(5000)], now=1.0)
     with reader, pytest.raises(StoreError) as caught:
