@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, ExitStack, closing
@@ -703,6 +704,26 @@ async def test_a_server_that_is_restarted_leaves_the_shards_where_they_are(
         assert "polling shard" in await spare.hears("watching ")
         await until(lambda: "spare" in site.askers())
         assert await spare.end() == 0
+
+
+def test_a_server_that_goes_as_a_process_begins_to_wait_is_waited_for() -> None:
+    with postgres_server() as server:
+        db = PostgresDatabase(server.database())
+        split_anew(db, 2, "20/second")
+        polled = [Store.open(place) for place in split_of(db).shards]
+        back = threading.Timer(2.0, server.start)
+
+        def say(told: str) -> None:
+            if "waiting to take one over" in told:
+                server.stop("fast")  # which ends the connections of those that polled
+                back.start()
+
+        with watched_shard(db, [], [], {}, say=say) as own:
+            back.join()
+            assert own is not None
+            assert own.place in split_of(db).shards
+        for store in polled:
+            store.close()
 
 
 async def test_one_that_slept_while_another_took_over_ends(

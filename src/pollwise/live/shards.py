@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import uvloop
 
-from pollwise.errors import InputError, StateError, StoreBusyError, StoreInUseError
+from pollwise.errors import InputError, StateError, StoreBusyError, StoreError, StoreInUseError
 from pollwise.events import Budgeted
 from pollwise.live.bell import Bell
 from pollwise.live.clock import Clock
@@ -169,18 +169,31 @@ async def _waited(split: "SplitDatabase") -> tuple[int, Store]:
     async with manager.watched():
         manager.ready()
         manager.status("waiting to take a shard over")
-        await asyncio.to_thread(_get_ready, split)
-        before: set[int] = set()
+        with _put_off_while_away():
+            await asyncio.to_thread(_get_ready, split)
+        free: set[int] = set()
         while True:
             await asyncio.sleep(_LOOK_EVERY)
-            try:
-                free = split.free()
+            before, free = free, set()
+            with _put_off_while_away():
+                seen = split.free()
                 # At the second look only: all are free for a moment when the server was restarted.
-                if (claimed := _claimed(split, before & free)) is not None:
+                if (claimed := _claimed(split, before & seen)) is not None:
                     return claimed
-            except StoreBusyError:  # the server is away
-                free = set()
-            before = free
+                free = seen
+
+
+@contextmanager
+def _put_off_while_away() -> Iterator[None]:
+    """Give up what needs the server if that is away; it may be back at the next look.
+
+    Who opens a store is told so by a `StoreError`, as that is not waited for elsewhere.
+    """
+    try:
+        yield
+    except StoreError as error:
+        if not any(isinstance(one, StoreBusyError) for one in (error, error.__cause__)):
+            raise
 
 
 def _get_ready(split: "SplitDatabase") -> None:
