@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 
-__all__ = ["number_of", "pack", "packed", "unpacked"]
+__all__ = ["NEAREST", "chance_of", "float_of_bits", "number_of", "pack", "packed", "unpacked"]
 
+NEAREST = -1
+"""The seed of what is rounded to the nearest code, not at random."""
 _SHIFT = 14
 _FIRST = (127 - 100) << 9
 """2^-100 without its last 14 bits."""
@@ -59,24 +61,38 @@ def _bits_of_float(context: Any, number: Any) -> Any:
     return types.uint32(types.float32), build
 
 
-_float_of: Any = intrinsic(_float_of_bits)
+float_of_bits: Any = intrinsic(_float_of_bits)
+"""The 32-bit float of these 32 bits."""
 _bits_of: Any = intrinsic(_bits_of_float)
 
 
 @kernel(forceinline=True, allocates=False)
 def number_of(code: Any) -> Any:
     """The number of one code."""
-    return _float_of(np.uint32((np.uint32(code) + np.uint32(_FIRST)) << np.uint32(_SHIFT)))
+    return float_of_bits(np.uint32((np.uint32(code) + np.uint32(_FIRST)) << np.uint32(_SHIFT)))
+
+
+@kernel(forceinline=True, allocates=False)
+def _noise(seed: int, number: int) -> Any:
+    """32 random bits: a hash of a seed and a number."""
+    noise = np.uint32(np.uint32(seed) + np.uint32(np.uint32(number) * np.uint32(0x9E3779B1)))
+    noise = np.uint32((noise ^ (noise >> np.uint32(16))) * np.uint32(0x85EBCA6B))
+    return np.uint32((noise ^ (noise >> np.uint32(13))) * np.uint32(0xC2B2AE35))
+
+
+@kernel(forceinline=True, allocates=False)
+def chance_of(seed: int, number: int) -> float:
+    """A random number from 0 to 1, by a hash of a seed and a number; half for `NEAREST`."""
+    if seed == NEAREST:
+        return 0.5
+    return float(_noise(seed, number)) * 2.0**-32
 
 
 @kernel(forceinline=True, allocates=False)
 def pack(numbers: Floats, codes: Codes, seed: int) -> None:
     """Fill in the codes of as many numbers, rounded at random by this seed."""
-    begin = np.uint32(seed)
     for j in range(len(codes)):
-        noise = np.uint32(begin + np.uint32(np.uint32(j) * np.uint32(0x9E3779B1)))
-        noise = np.uint32((noise ^ (noise >> np.uint32(16))) * np.uint32(0x85EBCA6B))
-        noise = np.uint32((noise ^ (noise >> np.uint32(13))) * np.uint32(0xC2B2AE35))
+        noise = _noise(seed, j)
         bits = np.uint32(_bits_of(numbers[j]) + np.uint32(noise >> np.uint32(32 - _SHIFT)))
         code = np.int32(bits >> np.uint32(_SHIFT)) - np.int32(_FIRST)
         codes[j] = np.uint16(min(max(code, np.int32(0)), np.int32(_LAST)))

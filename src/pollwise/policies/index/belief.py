@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.clock_share import clock_lift
+from pollwise.policies.index.evidence import spells_of_page
 from pollwise.policies.index.prior import burst_share, weigh_rates
 from pollwise.policies.index.sites import look_at_site
 from pollwise.policies.index.state import (
@@ -32,7 +33,6 @@ from pollwise.policies.index.state import (
     IndexState,
 )
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, time_step
-from pollwise.rates.packed import number_of
 from pollwise.rates.sums import normalise, total_of
 
 __all__ = ["form_belief", "judge_bursts", "note_copy", "refresh_belief", "refresh_models"]
@@ -57,11 +57,12 @@ def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
     scale = np.float32(_COMMON_SPELLS / total_of(common.spells))
     lasted = time_step(max(own.spell, 1e-6))
     survived = lattice_row(common.tables[UNCHANGED_TABLE], lasted)
+    spells_of_page(state, page, common.own_spells)
     for n in range(SPELL_COUNT):
         together = np.float32(_NEVER_NONE)
         for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
             together += np.float32(common.spells[j])
-        factor = number_of(own.spells[n]) / together + scale
+        factor = common.own_spells[n] / together + scale
         for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
             weights[j] = factor * np.float32(common.spells[j]) * survived[j]
     normalise(weights)

@@ -19,6 +19,13 @@ from pollwise.policies.index.dates import (
     note_first_date,
     note_stamp,
 )
+from pollwise.policies.index.evidence import (
+    keep_likelihood,
+    keep_spells,
+    likelihood_of_page,
+    make_room,
+    spells_of_page,
+)
 from pollwise.policies.index.page_index import by_clock, ticks_between
 from pollwise.policies.index.prior import count_pages
 from pollwise.policies.index.sites import note_change, note_poll
@@ -26,14 +33,13 @@ from pollwise.policies.index.state import (
     CHANGED_TABLE,
     LEAST_CLOCK_ODDS,
     MOST_CHANGES,
+    MOST_POLLS,
     RATES_TOGETHER,
     SPELL_COUNT,
     UNCHANGED_TABLE,
     IndexState,
 )
-from pollwise.rates.excerpt import keep_excerpt, likelihood_of
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, time_step
-from pollwise.rates.packed import number_of, pack
 from pollwise.rates.posterior import (
     forget,
     learn_doubtful_poll,
@@ -77,19 +83,20 @@ def _end_spell(state: IndexState, page: int, lasted: float, seed: int) -> None:
 
     The models at hand are those of the page; its spells are its own ones afterwards.
     """
-    own, common = state.pages[page], state.shared[0]
+    common = state.shared[0]
     bursts = common.bursts
     ended = lattice_row(common.tables[CHANGED_TABLE], time_step(max(lasted, 1e-6)))
     for j in range(RATE_COUNT):
         bursts[j] *= ended[j]
     normalise(bursts)
+    spells_of_page(state, page, common.own_spells)
     for n in range(SPELL_COUNT):
-        own_spells = number_of(own.spells[n])
+        own_spells = common.own_spells[n]
         for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
             own_spells += bursts[j]
             common.spells[j] += bursts[j]
         common.own_spells[n] = own_spells
-    pack(common.own_spells, own.spells, seed)
+    keep_spells(state, page, common.own_spells, seed)
 
 
 @kernel
@@ -161,7 +168,8 @@ def learn(state: IndexState, observation: Any) -> None:
     own, common = state.pages[page], state.shared[0]
     first = math.isnan(own.seen_at)
     seed, spoken = int(polled_at * _SEEDS_A_SECOND), spoken_for_clock(own)
-    likelihood_of(own.likelihood, own.first_rate, common.likelihood)
+    make_room(state, page, seed)
+    likelihood_of_page(state, page, common.likelihood)
     dated = (changed or first) and 0.0 <= polled_at - last_changed_at < math.inf
     dated = dated and not last_changed_at <= own.seen_at
     if is_stamped(state.sites, own):
@@ -212,11 +220,11 @@ def learn(state: IndexState, observation: Any) -> None:
         note_copy(own, polled_at)
         if changed:
             own.spell = polled_at - last_changed_at if believed else 0.0
-        own.polls += 1
+        own.polls = min(own.polls + 1, MOST_POLLS)
         common.learned += 1
         common.compared += 1
         common.finding += (changed - common.finding) / min(float(common.compared), _MEMORY)
     count_clock(state, page, spoken, spoken_for_clock(own))
-    own.first_rate = keep_excerpt(common.likelihood, own.likelihood, seed)
+    keep_likelihood(state, page, common.likelihood, seed)
     form_belief(state, page)
     count_pages(state)

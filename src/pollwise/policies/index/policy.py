@@ -1,6 +1,7 @@
 """What the policies that poll the page of the largest index have in common."""
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,7 @@ from pollwise.policies.arrays import (
 from pollwise.policies.base import StateDict
 from pollwise.policies.compiled import CompiledPolicy
 from pollwise.policies.index.dates import FIRST_DATE_ODDS
+from pollwise.policies.index.evidence import IN_FULL, take_evidence, tell_evidence
 from pollwise.policies.index.groups import MOST_GROUPS, charge_group
 from pollwise.policies.index.prior import FIRST_BURST_ODDS, base_prior, fast_hope, recount
 from pollwise.policies.index.queue import (
@@ -37,6 +39,7 @@ from pollwise.policies.index.queue import (
 )
 from pollwise.policies.index.state import (
     CALENDAR,
+    EVIDENCE,
     FIRST_CLOCK_ODDS,
     INDEX_APART,
     INDEX_HOST,
@@ -44,7 +47,10 @@ from pollwise.policies.index.state import (
     INDEX_SHARED,
     INDEX_SITE,
     MOST_CHANGES,
+    MOST_POLLS,
     PAGES_BY_RATE,
+    SPELL_COUNT,
+    SUMMARY,
     IndexState,
 )
 from pollwise.policies.index.worth import clock_table, surge_kind
@@ -57,9 +63,9 @@ from pollwise.policies.structures.heap import (
     time_of,
 )
 from pollwise.policies.structures.room import enlarged
-from pollwise.rates.excerpt import can_be_first, excerpts_of
+from pollwise.rates.excerpt import EXCERPT_COUNT, can_be_first, excerpts_of
 from pollwise.rates.lattice import RATE_COUNT, TIMES, tabulate
-from pollwise.rates.packed import packed, unpacked
+from pollwise.rates.packed import unpacked
 from pollwise.rates.posterior import changed_table, unchanged_table
 from pollwise.types import Page
 
@@ -98,15 +104,11 @@ _PAGE_LEARNED = (
     "clock_odds",
     "burst_odds",
     "young",
-    "first_rate",
-    "likelihood",
-    "spells",
 )
 _SAVED_AS = {"changes": "f4", "reverts": "f4", "dates": "i4"}
 """Numbers that are saved in another type than they are kept in."""
 _SIGNAL_LEARNED = ("signal", "signalled_at", "signals", "true_signals")
 _AT_FIRST: dict[str, Any] = {
-    "likelihood": packed(1.0),
     "clock_odds": FIRST_CLOCK_ODDS,
     "date_odds": FIRST_DATE_ODDS,
 }
@@ -171,6 +173,7 @@ class IndexPolicy(CompiledPolicy):
         state.pages["seen_at"][page_ids] = columns.seen_at
         state.pages["scope"][page_ids] = scopes
         state.pages["polls"][page_ids] = 0
+        state.pages["spot"][page_ids] = -1
         state.pages["site"][page_ids] = sites
         state.pages["kind"][page_ids] = kinds
         if self._learning:
@@ -194,9 +197,27 @@ class IndexPolicy(CompiledPolicy):
         is_late = selected_at - common["began_at"] > _FIRST_ROUNDS * round_time
         return float(selected_at) if is_late else math.nan
 
+    def _grow(self, pages: int, most: int = sys.maxsize) -> None:
+        super()._grow(pages, most)
+        if self._learning:
+            count = len(self._state.pages)
+            self._state = self._state._replace(
+                evidence=_with_room(self._state.evidence, min(count, IN_FULL), holder=-1),
+                summaries=_with_room(self._state.summaries, count if count > IN_FULL else 0),
+            )
+
     def _remove(self, page_ids: NDArray[np.int64]) -> None:
         self.resume(page_ids.tolist())  # as all that are counted out are there
         remove_pages(self._state, page_ids)
+        if self._learning:
+            self._forget(page_ids)
+
+    def _forget(self, page_ids: NDArray[np.int64]) -> None:
+        """Give back the room of what was learned of the rates of pages."""
+        state, spots = self._state, self._state.pages["spot"][page_ids]
+        state.evidence["holder"][spots[spots >= 0]] = -1
+        state.pages["spot"][page_ids] = -1
+        state.summaries[page_ids[page_ids < len(state.summaries)]] = 0
 
     def pause(self, page_ids: Sequence[int]) -> None:
         """Let pages take no part in rounds; see `Pausing`."""
@@ -367,7 +388,7 @@ class IndexPolicy(CompiledPolicy):
         learned: StateDict = {
             "page_ids": ids,
             "page.seen_at": state.pages["seen_at"][ids],
-            "page.polls": state.pages["polls"][ids],
+            "page.polls": state.pages["polls"][ids].astype(np.int32),
         }
         for name in _SHARED_LEARNED:
             learned[name] = state.shared[name].copy()
@@ -376,6 +397,7 @@ class IndexPolicy(CompiledPolicy):
             for name in _PAGE_LEARNED:
                 saved = state.pages[name][ids]
                 learned[f"page.{name}"] = saved.astype(_SAVED_AS.get(name, saved.dtype))
+            learned.update(self._evidence(ids))
             seen_at, spell = learned["page.seen_at"], state.pages["spell"][ids]
             learned["page.spell_at"] = np.where(np.isnan(seen_at), spell, seen_at - spell)
             signals = self._signals(ids)
@@ -403,7 +425,7 @@ class IndexPolicy(CompiledPolicy):
         everyone = all_watched(self._state.pages)
         remove_pages(self._state, waiting)
         self._state.pages["seen_at"][ids] = state["page.seen_at"][rows]
-        self._state.pages["polls"][ids] = state["page.polls"][rows]
+        self._state.pages["polls"][ids] = np.minimum(state["page.polls"][rows], MOST_POLLS)
         # Of another objective everything is of use but the price, which is in other units.
         same = np.array_equal(state["objective"], self._objective_identity)
         for name in _SHARED_LEARNED:
@@ -418,6 +440,13 @@ class IndexPolicy(CompiledPolicy):
                 if name in _SAVED_AS:
                     saved = np.minimum(saved * part, np.iinfo(kept.dtype).max)
                 kept[ids] = saved
+            take_evidence(
+                self._state,
+                ids,
+                state["page.likelihood"][rows].astype(np.uint16),
+                state["page.first_rate"][rows].astype(np.uint8),
+                state["page.spells"][rows].astype(np.uint16),
+            )
             seen_at: NDArray[Any] = state["page.seen_at"][rows]
             spell_at = state["page.spell_at"][rows]
             spell = np.where(np.isnan(seen_at), spell_at, seen_at - spell_at)
@@ -437,6 +466,19 @@ class IndexPolicy(CompiledPolicy):
             for name in _SAVED_AS:
                 sound[f"number of {name}"] = given[f"page.{name}"] >= 0
         check_sound("an index policy", sound)
+
+    def _evidence(self, page_ids: NDArray[np.int64]) -> StateDict:
+        """What was learned of the rates of pages."""
+        count = len(page_ids)
+        likelihoods = np.zeros((count, EXCERPT_COUNT), np.uint16)
+        first_rates, spells = np.zeros(count, np.uint8), np.zeros((count, SPELL_COUNT), np.uint16)
+        if count:  # else no kernel has to be loaded
+            tell_evidence(self._state, page_ids, likelihoods, first_rates, spells)
+        return {
+            "page.likelihood": likelihoods,
+            "page.first_rate": first_rates,
+            "page.spells": spells,
+        }
 
     def _signals(self, page_ids: NDArray[np.int64]) -> NDArray[Any]:
         """What is kept of the signals of pages."""
@@ -569,4 +611,6 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
         sites=np.zeros(0, INDEX_SITE),
         kinds=np.zeros(0, PAGES_BY_RATE),
         apart=np.zeros(0, INDEX_APART),
+        evidence=np.zeros(0, EVIDENCE),
+        summaries=np.zeros(0, SUMMARY),
     )

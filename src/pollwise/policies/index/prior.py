@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT
 from pollwise.policies.index.clock_share import count_clock, spoken_for_clock
+from pollwise.policies.index.evidence import fetch_evidence, likelihood_of_page
 from pollwise.policies.index.page_index import has_told
 from pollwise.policies.index.state import POOL_CAPACITY, TILTS, IndexState
 from pollwise.policies.structures.prefetch import prefetch
-from pollwise.rates.excerpt import likelihood_of
 from pollwise.rates.lattice import RATE_COUNT, RATES, put
 from pollwise.rates.sums import normalise, total_of
 
@@ -190,9 +190,9 @@ def _take_prior(state: IndexState, page: int, prior: Floats) -> None:
 @kernel(forceinline=True, allocates=False)
 def weigh_rates(state: IndexState, page: int, weights: Floats) -> None:
     """Fill in the probability of each rate if the page has one for good."""
-    own, common = state.pages[page], state.shared[0]
+    common = state.shared[0]
     _take_prior(state, page, weights)
-    likelihood_of(own.likelihood, own.first_rate, common.likely)
+    likelihood_of_page(state, page, common.likely)
     for j in range(RATE_COUNT):
         weights[j] *= common.likely[j]
     normalise(weights)
@@ -248,10 +248,10 @@ def _share_out(state: IndexState, page: int) -> None:
     That is the probability of each rate over the long run, some of it moved to the rates beside it:
     by a step of Metropolis that leaves the base prior times the likelihood as it is.
     """
-    own, common = state.pages[page], state.shared[0]
+    common = state.shared[0]
     counted, least, odds, moved = common.counted, common.least, common.odds, common.moved
     _take_prior(state, page, counted)
-    likelihood_of(own.likelihood, own.first_rate, common.likely)
+    likelihood_of_page(state, page, common.likely)
     for j in range(RATE_COUNT):
         likely = common.likely[j]
         counted[j] *= likely
@@ -290,6 +290,7 @@ def count_pages(state: IndexState) -> None:
         if counted == _PAGES_A_POLL:
             break
         prefetch(state.pages, common.next + _PAGES_A_POLL)
+        fetch_evidence(state, common.next + _PAGES_A_POLL)
         own = state.pages[common.next]
         if own.where != ABSENT:
             counted += 1

@@ -33,6 +33,7 @@ from pollwise.policies.compiled import Kernels, register
 from pollwise.policies.index.belief import form_belief, note_copy, refresh_belief
 from pollwise.policies.index.chance import note_outcome
 from pollwise.policies.index.clock_share import count_clock, spoken_for_clock
+from pollwise.policies.index.evidence import fetch_evidence
 from pollwise.policies.index.first_copies import copy_can_wait
 from pollwise.policies.index.groups import count_page, have_moved, note_swept
 from pollwise.policies.index.learning import learn
@@ -250,6 +251,7 @@ def _fill_pool(state: IndexState, now: float) -> None:
         enter_pool(state, page)
     if heap_size(state.calendar) > 0:
         prefetch(state.pages, first_page(state.calendar))
+        fetch_evidence(state, first_page(state.calendar))
 
 
 @kernel(allocates=False)
@@ -269,6 +271,7 @@ def _sweep(state: IndexState) -> None:
         common.sweep = (common.sweep + 1) % len(state.pages)
         page = common.sweep
         prefetch(state.pages, page + 2 * _AHEAD)
+        fetch_evidence(state, page + 2 * _AHEAD)
         heap_expect(state.calendar, state.pages, min(page + _AHEAD, len(state.pages) - 1))
         if state.pages[page].where == CALENDAR:
             _move(state, page)

@@ -14,6 +14,7 @@ from pollwise.policies.index.groups import MOST_GROUPS
 from pollwise.rates.excerpt import EXCERPT_COUNT
 from pollwise.rates.lattice import COLUMNS, RATE_COUNT, SUBSTEPS, TIME_COUNT
 from pollwise.rates.recalibration import RECALIBRATION_SHAPE
+from pollwise.rates.summary import KNOT_COUNT
 
 __all__ = [
     "CALENDAR",
@@ -21,6 +22,7 @@ __all__ = [
     "CLOCK_DAYS",
     "CLOCK_OCTAVE",
     "CLOCK_TICKS",
+    "EVIDENCE",
     "FIRST_CLOCK_ODDS",
     "INDEX_APART",
     "INDEX_HOST",
@@ -31,6 +33,7 @@ __all__ = [
     "LEAST_CLOCK_ODDS",
     "MOST_CHANGES",
     "MOST_DATES",
+    "MOST_POLLS",
     "NEW",
     "NO_SURGE",
     "PAGES_BY_RATE",
@@ -41,6 +44,8 @@ __all__ = [
     "SEEN_SURGE",
     "SPELL_COUNT",
     "STALE_SURGE",
+    "SUMMARY",
+    "SUMMED_SPELLS",
     "SURGES",
     "TELLS_AFTER",
     "TILTS",
@@ -60,12 +65,13 @@ RATES_TOGETHER = 4
 """So many rates side by side, a factor of 2.5, are one where the spells of a page are counted: the
 rate of a spell is known no better. Within them its spells are spread like those of all pages."""
 SPELL_COUNT = RATE_COUNT // RATES_TOGETHER
+SUMMED_SPELLS = 8
+"""Parts of the rates in which the spells of a summary are counted."""
 
 INDEX_PAGE = np.dtype(
     [
         ("seen_at", "f8"),  # time of the copy; NaN: there is none
         ("weight", "f4"),  # weight / cost
-        ("polls", "i4"),  # that told something
         ("scope", "i4"),
         ("place", "i4"),  # in calendar, held or pool; in line: the page before; -1: none
         ("next", "i4"),  # in line: the page after; -1: none
@@ -74,6 +80,7 @@ INDEX_PAGE = np.dtype(
         ("kind", "i4"),  # within its site; -1: none
         ("before", "i4"),  # the pages of its site beside it, in a ring
         ("after", "i4"),
+        ("spot", "i4"),  # where its evidence is kept in full; -1: nowhere
         # Seconds from the change seen last, or from when the page was added, to the copy. Without a
         # copy it is the time when it was added, to a minute; NaN: with the first pages.
         ("spell", "f4"),
@@ -83,20 +90,38 @@ INDEX_PAGE = np.dtype(
         ("burst_odds", "f4"),  # log-odds of changing in bursts, as far as from its polls
         ("changes", "u2"),  # seen by polls: the latest ones, where there are very many
         ("reverts", "u2"),  # how many of them went back to an earlier version
-        # An excerpt (`pollwise.rates.excerpt`) of the likelihood of each rate, given all polls:
-        ("likelihood", "u2", (EXCERPT_COUNT,)),
-        # Between changes: how many passed at these rates, packed (`pollwise.rates.packed`).
-        ("spells", "u2", (SPELL_COUNT,)),
-        ("first_rate", "u1"),  # of the excerpt
+        ("polls", "u2"),  # that told something: at most `MOST_POLLS`
+        ("first_rate", "u1"),  # of the neighbours of the excerpt, or of the summary
         ("where", "i1"),
         ("group", "u1"),  # whose share of the budget it has; 0: the rest
         ("young", "i1"),  # 1: added later than the first pages, and no change of it was seen
         ("signalled", "u1"),  # 1: a signal is pending
         ("dates", "u1"),  # changes whose time was told, up to MOST_DATES
-    ],
-    align=True,  # the wide fields come first, so nothing but its end is filled up
+    ]
 )
 """What is kept of each page."""
+
+EVIDENCE = np.dtype(
+    [
+        ("holder", "i4"),  # the page whose it is; -1: none
+        # An excerpt (`pollwise.rates.excerpt`) of the likelihood of each rate, given all polls:
+        ("likelihood", "u2", (EXCERPT_COUNT,)),
+        # Between changes: how many passed at these rates, packed (`pollwise.rates.packed`).
+        ("spells", "u2", (SPELL_COUNT,)),
+    ]
+)
+"""What is kept of a page of which much is known, or of every page (`evidence`)."""
+
+SUMMARY = np.dtype(
+    [
+        ("depths", "u1", (KNOT_COUNT,)),  # of its likelihood (`pollwise.rates.summary`)
+        ("spells", "u1", (SUMMED_SPELLS,)),  # roots of how many there are
+    ]
+)
+"""What is kept of any other page instead (`evidence`)."""
+
+MOST_POLLS = 65_535
+"""Polls of a page that are counted."""
 
 MOST_CHANGES = 65_535
 """Changes that are counted of a page: older ones count half then."""
@@ -289,3 +314,5 @@ class IndexState(NamedTuple):
     sites: NDArray[Any]  # of INDEX_SITE
     kinds: NDArray[Any]  # of PAGES_BY_RATE
     apart: NDArray[Any]  # of INDEX_APART, by page; where no signals came, of no or some pages only
+    evidence: NDArray[Any]  # of EVIDENCE
+    summaries: NDArray[Any]  # of SUMMARY, by page; none while there is room for all in full

@@ -7,10 +7,11 @@ import pytest
 
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import form_belief, judge_bursts
+from pollwise.policies.index.evidence import keep_spells, make_room
 from pollwise.policies.index.prior import FIRST_BURST_ODDS, burst_share, steady_model
 from pollwise.policies.index.state import RATES_TOGETHER, SPELL_COUNT, IndexState
 from pollwise.rates.lattice import RATES
-from pollwise.rates.packed import packed, unpacked
+from pollwise.rates.packed import unpacked
 from pollwise.types import Observation, Outcome, Page
 
 DAY = 86_400.0
@@ -69,11 +70,13 @@ def test_a_spell_has_a_rate_of_the_earlier_ones_as_far_as_it_has_lasted():
     state = policy.state
     own, common = state.pages[0], state.shared[0]
     rng = np.random.default_rng(2)
-    own["spells"], common["spells"] = packed(rng.random(SPELL_COUNT)), rng.random(len(RATES))
+    earlier, common["spells"] = rng.random(SPELL_COUNT).astype(np.float32), rng.random(len(RATES))
+    make_room(state, 0, 0)
+    keep_spells(state, 0, earlier, 0)
     own["spell"], own["seen_at"] = 20 * DAY, 25 * DAY
     own["burst_odds"] = 8.0
     together = common["spells"].reshape(-1, RATES_TOGETHER).sum(axis=1)
-    factors = unpacked(own["spells"]) / together + 2 / common["spells"].sum()
+    factors = earlier / together + 2 / common["spells"].sum()
     weights = common["spells"] * np.repeat(factors, RATES_TOGETHER)
     weights *= np.exp(-RATES * 20 * DAY)
     assert bursts_of(state, 0) == pytest.approx(weights / weights.sum(), rel=0.02, abs=1e-5)
@@ -88,7 +91,7 @@ def test_a_spell_that_ends_is_counted_for_the_rates_it_may_have_had():
     spells = policy.state.shared["spells"][0] - before
     assert spells.sum() == pytest.approx(1.0, rel=1e-5)
     assert spells == pytest.approx(expected / expected.sum(), rel=0.02, abs=1e-5)
-    own = unpacked(policy.state.pages["spells"][0])
+    own = unpacked(policy.state_dict([0])["page.spells"][0])
     together = spells.reshape(-1, RATES_TOGETHER).sum(axis=1)
     assert own == pytest.approx(together, rel=2e-3, abs=1e-5)
 

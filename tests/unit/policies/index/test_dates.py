@@ -98,8 +98,8 @@ def test_a_page_made_on_demand_says_nothing_of_the_others_of_its_site():
 
 def likelihoods_at(policy: BayesianIndex, *pages: int) -> np.ndarray:
     """What is known of the rates of pages by their own polls."""
-    own = policy.state.pages[list(pages)]
-    return likelihoods_of(own["likelihood"], own["first_rate"])
+    own = policy.state_dict(pages)
+    return likelihoods_of(own["page.likelihood"], own["page.first_rate"])
 
 
 def first_copy(days_ago: float | None) -> BayesianIndex:

@@ -136,9 +136,10 @@ def test_whatever_polls_say_beliefs_stay_probabilities(polls, objective):
         assert policy.state.shared["belief"].sum() == pytest.approx(1.0, rel=1e-4)
         for name in ("surge", "overlap"):
             assert np.isfinite(policy.state.shared[name]).all()
+    learned = policy.state_dict(range(5))
     for numbers in (
-        likelihoods_of(pages["likelihood"], pages["first_rate"]),
-        unpacked(pages["spells"]),
+        likelihoods_of(learned["page.likelihood"], learned["page.first_rate"]),
+        unpacked(learned["page.spells"]),
     ):
         assert np.all((numbers >= 0.0) & (numbers <= 41.0))
     for name in ("burst_odds", "clock_odds"):
@@ -198,8 +199,9 @@ def test_an_id_used_for_another_page_starts_from_nothing():
     own = policy.state.pages[0]
     assert (own["reverts"], own["changes"], own["dates"]) == (0, 0, 0)
     assert policy.worths([0]) == 1.0
-    assert not own["spells"].any()
-    assert np.ptp(own["likelihood"]) == 0.0
+    learned = policy.state_dict([0])
+    assert not learned["page.spells"].any()
+    assert np.ptp(learned["page.likelihood"]) == 0.0
 
 
 def newspapers(*, dated: bool) -> BayesianIndex:

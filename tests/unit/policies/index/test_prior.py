@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.evidence import keep_likelihood, make_room
 from pollwise.policies.index.prior import base_prior, count_pages, fast_hope, prior_of, steady_model
 from pollwise.rates.excerpt import excerpts_of, likelihoods_of
 from pollwise.rates.lattice import RATE_COUNT, RATES
@@ -27,13 +28,20 @@ def polled(rate: float, interval: float, count: int, seed: int) -> np.ndarray:
     return likelihood
 
 
+def learned(policy: BayesianIndex, page: int, likelihood: np.ndarray) -> None:
+    """Have a policy know this of the rate of a page."""
+    make_room(policy.state, page, 0)
+    keep_likelihood(policy.state, page, likelihood, 0)
+
+
 def taught(groups: list[tuple[str, str]], likelihoods: np.ndarray, polls: int) -> BayesianIndex:
     """A policy that knows pages of these sites and kinds, of as many polls each."""
     policy = BayesianIndex()
     policy.add([Page(n, site=site, kind=kind) for n, (site, kind) in enumerate(groups)])
     pages, common = policy.state.pages, policy.state.shared[0]
     assert len(pages) == len(groups)
-    pages["likelihood"], pages["first_rate"] = excerpts_of(likelihoods)
+    for page, likelihood in enumerate(likelihoods):
+        learned(policy, page, likelihood)
     pages["polls"] = polls
     common["learned"], common["gap"] = polls * len(groups), 100.0
     return policy
@@ -160,8 +168,7 @@ def test_a_few_pages_do_not_outweigh_the_record_of_a_page():
     """A page that has changed at each of 20 polls is not slow because its kind is."""
     policy = two_kinds()
     policy.add([Page(80, site="site", kind="slow")])
-    ((codes,), (first,)) = excerpts_of([polled(FAST, DAY / 2, 20, 99)])
-    policy.state.pages["likelihood"][80], policy.state.pages["first_rate"][80] = codes, first
+    learned(policy, 80, polled(FAST, DAY / 2, 20, 99))
     assert steady_model(policy.state, 80)[near(FAST)].sum() > 0.9
 
 

@@ -1,0 +1,217 @@
+"""What the polls of a page have told of its rate: in full, or as a summary.
+
+In full it is an excerpt of the likelihood of each rate (`pollwise.rates.excerpt`) and the page's
+spells. There is room in full for a bounded number of pages, `IN_FULL`. Of very many pages those
+have it that have been seen to change most often: a page that finds no room of its own looks at one
+place, drawn at random, and takes it if the page there has changed less often. All others are summed
+up in a sixth of the bytes (`pollwise.rates.summary`). The functions are compiled.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.kernel_cache import kernel
+from pollwise.policies.index.state import (
+    RATES_TOGETHER,
+    SPELL_COUNT,
+    SUMMED_SPELLS,
+    IndexState,
+)
+from pollwise.policies.structures.prefetch import prefetch
+from pollwise.rates.excerpt import keep_excerpt, likelihood_of
+from pollwise.rates.lattice import RATE_COUNT
+from pollwise.rates.packed import NEAREST, chance_of, number_of, pack
+from pollwise.rates.summary import likelihood_of_summary, round_root, square_of, summarise
+
+__all__ = [
+    "IN_FULL",
+    "fetch_evidence",
+    "keep_likelihood",
+    "keep_spells",
+    "likelihood_of_page",
+    "make_room",
+    "spells_of_page",
+    "take_evidence",
+    "tell_evidence",
+]
+
+IN_FULL = 1 << 18
+"""Pages whose evidence is kept in full, at most: 43 MB."""
+_MOST_SPELLS = 160.0
+"""In a part of a summary; of more the proportions are kept."""
+_TOGETHER = SPELL_COUNT // SUMMED_SPELLS
+_RATES_SUMMED = RATES_TOGETHER * _TOGETHER
+_NEVER_NONE = np.float32(1e-30)
+_SPELLS_SEED = 0x5BD1E995
+_PLACE = -1
+
+Bytes = NDArray[np.uint8]
+Codes = NDArray[np.uint16]
+Floats = NDArray[np.float32]
+
+
+@kernel(forceinline=True, allocates=False)
+def likelihood_of_page(state: IndexState, page: int, likelihood: Floats) -> None:
+    """Fill in the likelihood of each rate, given all polls of a page."""
+    own = state.pages[page]
+    if own.spot >= 0:
+        likelihood_of(state.evidence[own.spot].likelihood, own.first_rate, likelihood)
+    elif page < len(state.summaries):
+        likelihood_of_summary(state.summaries[page].depths, own.first_rate, likelihood)
+    else:
+        for j in range(RATE_COUNT):
+            likelihood[j] = np.float32(1.0)
+
+
+@kernel(allocates=False)
+def _spread_spells(state: IndexState, page: int, spells: Floats) -> None:
+    """Fill in the spells of a summary: within its parts they are spread like those of all pages."""
+    common = state.shared[0]
+    for n in range(SUMMED_SPELLS):
+        total = _NEVER_NONE
+        for j in range(n * _RATES_SUMMED, (n + 1) * _RATES_SUMMED):
+            total += np.float32(common.spells[j])
+        scale = square_of(state.summaries[page].spells[n], _MOST_SPELLS) / total
+        for m in range(n * _TOGETHER, (n + 1) * _TOGETHER):
+            part = np.float32(0.0)
+            for j in range(m * RATES_TOGETHER, (m + 1) * RATES_TOGETHER):
+                part += np.float32(common.spells[j])
+            spells[m] = scale * part
+
+
+@kernel(forceinline=True, allocates=False)
+def spells_of_page(state: IndexState, page: int, spells: Floats) -> None:
+    """Fill in how many times between changes of a page passed at these rates."""
+    spot = state.pages[page].spot
+    if spot >= 0:
+        for n in range(SPELL_COUNT):
+            spells[n] = number_of(state.evidence[spot].spells[n])
+    elif page < len(state.summaries):
+        _spread_spells(state, page, spells)
+    else:
+        for n in range(SPELL_COUNT):
+            spells[n] = np.float32(0.0)
+
+
+@kernel(allocates=False)
+def keep_likelihood(state: IndexState, page: int, likelihood: Floats, seed: int) -> None:
+    """Keep the likelihood of a page that has room for it, rounded at random by this seed."""
+    own = state.pages[page]
+    if own.spot >= 0:
+        own.first_rate = keep_excerpt(likelihood, state.evidence[own.spot].likelihood, seed)
+    else:
+        own.first_rate = summarise(likelihood, state.summaries[page].depths, seed)
+
+
+@kernel(allocates=False)
+def keep_spells(state: IndexState, page: int, spells: Floats, seed: int) -> None:
+    """The same for its spells."""
+    spot = state.pages[page].spot
+    if spot >= 0:
+        pack(spells, state.evidence[spot].spells, seed)
+        return
+    most = np.float32(_MOST_SPELLS)
+    for n in range(SUMMED_SPELLS):
+        part = np.float32(0.0)
+        for m in range(n * _TOGETHER, (n + 1) * _TOGETHER):
+            part += spells[m]
+        most = max(most, part)
+    scale = _MOST_SPELLS / most
+    for n in range(SUMMED_SPELLS):
+        part = np.float32(0.0)
+        for m in range(n * _TOGETHER, (n + 1) * _TOGETHER):
+            part += spells[m]
+        code = round_root(float(part * scale), _MOST_SPELLS, chance_of(seed, n))
+        state.summaries[page].spells[n] = code
+
+
+@kernel(allocates=False)
+def _move(state: IndexState, page: int, spot: int, seed: int) -> None:
+    """Keep the evidence of a page at another place: in full, or (-1) as a summary."""
+    common = state.shared[0]
+    likelihood, spells = common.likely, common.own_spells
+    likelihood_of_page(state, page, likelihood)
+    spells_of_page(state, page, spells)
+    if state.pages[page].spot >= 0:
+        state.evidence[state.pages[page].spot].holder = -1
+    state.pages[page].spot = spot
+    if spot >= 0:
+        state.evidence[spot].holder = page
+    keep_likelihood(state, page, likelihood, seed)
+    keep_spells(state, page, spells, seed ^ _SPELLS_SEED)
+
+
+@kernel(allocates=False)
+def make_room(state: IndexState, page: int, seed: int) -> None:
+    """See that there is room for the evidence of a page, in full if it has changed often."""
+    own = state.pages[page]
+    if own.spot >= 0:
+        return
+    spot: Any = np.int64(page)
+    if page >= len(state.evidence) or state.evidence[page].holder >= 0:
+        spot = np.int64(chance_of(seed, _PLACE) * len(state.evidence))
+    holder = state.evidence[spot].holder
+    if holder >= 0:
+        if state.pages[holder].changes >= own.changes:
+            return
+        _move(state, holder, -1, seed)
+    _move(state, page, spot, seed)
+
+
+@kernel(forceinline=True, allocates=False)
+def _copy(codes: Codes, target: Codes) -> None:
+    for n in range(len(codes)):
+        target[n] = codes[n]
+
+
+@kernel(nogil=True, allocates=False)
+def tell_evidence(
+    state: IndexState, pages: NDArray[np.int64], codes: Codes, first: Bytes, spells: Codes
+) -> None:
+    """Fill in the excerpts of pages, their first rates and the spells, packed."""
+    common = state.shared[0]
+    for i, page in enumerate(pages):
+        own = state.pages[page]
+        if own.spot >= 0:
+            full = state.evidence[own.spot]
+            first[i] = own.first_rate
+            _copy(full.likelihood, codes[i])
+            _copy(full.spells, spells[i])
+        else:
+            likelihood_of_page(state, page, common.likely)
+            first[i] = keep_excerpt(common.likely, codes[i], NEAREST)
+            spells_of_page(state, page, common.own_spells)
+            pack(common.own_spells, spells[i], NEAREST)
+
+
+@kernel(nogil=True, allocates=False)
+def take_evidence(
+    state: IndexState, pages: NDArray[np.int64], codes: Codes, first: Bytes, spells: Codes
+) -> None:
+    """Keep what was told in the same form."""
+    common = state.shared[0]
+    for i, page in enumerate(pages):
+        make_room(state, page, page)
+        own = state.pages[page]
+        if own.spot >= 0:
+            full = state.evidence[own.spot]
+            own.first_rate = first[i]
+            _copy(codes[i], full.likelihood)
+            _copy(spells[i], full.spells)
+        else:
+            likelihood_of(codes[i], first[i], common.likely)
+            own.first_rate = summarise(common.likely, state.summaries[page].depths, NEAREST)
+            for n in range(SPELL_COUNT):
+                common.own_spells[n] = number_of(spells[i, n])
+            keep_spells(state, page, common.own_spells, NEAREST)
+
+
+@kernel(forceinline=True, allocates=False)
+def fetch_evidence(state: IndexState, page: int) -> None:
+    """Fetch the evidence of a page from memory, as it will be needed soon."""
+    if page < len(state.evidence):
+        prefetch(state.evidence, page)  # most likely there
+    else:
+        prefetch(state.summaries, page)
