@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 
-__all__ = ["NEAREST", "chance_of", "float_of_bits", "number_of", "pack", "packed", "unpacked"]
+__all__ = [
+    "NEAREST",
+    "bits_of_float",
+    "chance_of",
+    "float_of_bits",
+    "number_of",
+    "pack",
+    "packed",
+    "unpacked",
+]
 
 NEAREST = -1
 """The seed of what is rounded to the nearest code, not at random."""
@@ -63,7 +72,8 @@ def _bits_of_float(context: Any, number: Any) -> Any:
 
 float_of_bits: Any = intrinsic(_float_of_bits)
 """The 32-bit float of these 32 bits."""
-_bits_of: Any = intrinsic(_bits_of_float)
+bits_of_float: Any = intrinsic(_bits_of_float)
+"""The reverse."""
 
 
 @kernel(forceinline=True, allocates=False)
@@ -93,6 +103,6 @@ def pack(numbers: Floats, codes: Codes, seed: int) -> None:
     """Fill in the codes of as many numbers, rounded at random by this seed."""
     for j in range(len(codes)):
         noise = _noise(seed, j)
-        bits = np.uint32(_bits_of(numbers[j]) + np.uint32(noise >> np.uint32(32 - _SHIFT)))
+        bits = np.uint32(bits_of_float(numbers[j]) + np.uint32(noise >> np.uint32(32 - _SHIFT)))
         code = np.int32(bits >> np.uint32(_SHIFT)) - np.int32(_FIRST)
         codes[j] = np.uint16(min(max(code, np.int32(0)), np.int32(_LAST)))

@@ -29,6 +29,7 @@ from pollwise.policies.arrays import ABSENT, watched
 from pollwise.policies.index.belief import form_belief
 from pollwise.policies.index.chance import chances_of, posteriors_of, priors_of
 from pollwise.policies.index.estimates import ESTIMATE, estimates_of
+from pollwise.policies.index.fields import sites_of
 from pollwise.policies.index.groups import share_of
 from pollwise.policies.index.page_index import SURELY, index_of, own_price, worth_after
 from pollwise.policies.index.policy import IndexPolicy, Learning
@@ -136,7 +137,7 @@ class BayesianIndex(IndexPolicy):
         ids = [int(page) for page in waiting if blocked_until[scopes[page]] <= now]
         if not ids:
             return None
-        sites, kinds = (np.unique(state.pages[name][ids]) for name in ("site", "kind"))
+        sites, kinds = np.unique(sites_of(state, ids)), np.unique(state.pages["kind"][ids])
         looked_at = (
             (state.sites, sites[sites >= 0]),
             (state.kinds, kinds[kinds >= 0]),

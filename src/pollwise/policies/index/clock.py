@@ -14,6 +14,7 @@ import math
 from typing import Any
 
 from pollwise.kernel_cache import kernel
+from pollwise.policies.index.fields import clock_odds_of, set_clock_odds, set_tick, tick_of
 from pollwise.policies.index.page_index import chance_after, ticks_between
 from pollwise.policies.index.state import LEAST_CLOCK_ODDS, MOST_DATES, TELLS_AFTER, IndexState
 from pollwise.units import DAY
@@ -29,22 +30,27 @@ _TELLING = math.log(29.0)
 _LEAST_CHANCE = 0.03
 
 
+@kernel(forceinline=True, allocates=False)
+def _move_odds(own: Any, by: float) -> None:
+    moved = clock_odds_of(own) + by
+    set_clock_odds(own, min(max(moved, LEAST_CLOCK_ODDS), -LEAST_CLOCK_ODDS))
+
+
 @kernel(allocates=False)
 def learn_tick(own: Any, polled_at: float, changed_at: float) -> None:
     """Compare the time of a change, as told, with the tick of a page."""
     time = (changed_at + _MARGIN) % DAY
     if own.dates > 0:
-        apart = abs((time - own.tick + 1.5 * DAY) % DAY - 0.5 * DAY)
+        apart = abs((time - tick_of(own) + 1.5 * DAY) % DAY - 0.5 * DAY)
         agrees = apart < _NEAR
         if not agrees:
-            own.clock_odds -= _TELLING
+            _move_odds(own, -_TELLING)
         elif polled_at - changed_at > TELLS_AFTER:
-            own.clock_odds += _TELLING
-        own.clock_odds = min(max(own.clock_odds, LEAST_CLOCK_ODDS), -LEAST_CLOCK_ODDS)
-        if agrees or own.clock_odds < 0.0:
-            own.tick = time
+            _move_odds(own, _TELLING)
+        if agrees or own.clock_odds < 0:
+            set_tick(own, time)
     else:
-        own.tick = time
+        set_tick(own, time)
     own.dates = min(own.dates + 1, MOST_DATES)
 
 
@@ -69,5 +75,4 @@ def learn_clock(state: IndexState, page: int, polled_at: float, changed: bool) -
     by_clock = min(max(by_clock, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
     by_rate = min(max(by_rate, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
     odds = by_clock / by_rate if changed else (1.0 - by_clock) / (1.0 - by_rate)
-    moved = own.clock_odds + math.log(odds)
-    own.clock_odds = min(max(moved, LEAST_CLOCK_ODDS), -LEAST_CLOCK_ODDS)
+    _move_odds(own, math.log(odds))

@@ -13,6 +13,7 @@ from typing import Any
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.dates import is_stamped
+from pollwise.policies.index.fields import clock_odds_of, site_of
 from pollwise.policies.index.state import FIRST_CLOCK_ODDS, IndexState
 
 __all__ = ["clock_lift", "count_clock", "spoken_for_clock"]
@@ -27,7 +28,7 @@ _PARENT_PAGES = 3.0
 @kernel(forceinline=True, allocates=False)
 def spoken_for_clock(own: Any) -> float:
     """How far the dates and polls of a page speak for the clock; below 0: it has too few dates."""
-    return 1.0 / (1.0 + math.exp(FIRST_CLOCK_ODDS - own.clock_odds)) if own.dates > 1 else -1.0
+    return 1.0 / (1.0 + math.exp(FIRST_CLOCK_ODDS - clock_odds_of(own))) if own.dates > 1 else -1.0
 
 
 @kernel(forceinline=True, allocates=False)
@@ -41,8 +42,9 @@ def count_clock(state: IndexState, page: int, before: float, now: float) -> None
     """Count a page of which this was `spoken_for_clock`, and now is."""
     own = state.pages[page]
     _count(state.shared[0], before, now)
-    if own.site >= 0:
-        _count(state.sites[own.site], before, now)
+    site = site_of(state.kinds, own)
+    if site >= 0:
+        _count(state.sites[site], before, now)
 
 
 @kernel(forceinline=True, allocates=False)
@@ -52,14 +54,15 @@ def clock_lift(state: IndexState, page: int) -> float:
     Nothing without a date that is believed, or if it does not matter how late in the day a poll is.
     """
     own, common = state.pages[page], state.shared[0]
-    if own.dates == 0 or not common.late or is_stamped(state.sites, own):
+    if own.dates == 0 or not common.late or is_stamped(state, own):
         return 0.0
     spoken = spoken_for_clock(own)
     mine, self = max(spoken, 0.0), 1.0 if spoken >= 0.0 else 0.0
     share = max(common.clocked - mine, 0.0) + _PSEUDO_PAGES * _FIRST_SHARE
     share /= common.dated - self + _PSEUDO_PAGES
-    if own.site >= 0:
-        site = state.sites[own.site]
+    number = site_of(state.kinds, own)
+    if number >= 0:
+        site = state.sites[number]
         clocked = max(site.clocked - mine, 0.0) + _PARENT_PAGES * share
         share = clocked / (site.dated - self + _PARENT_PAGES)
     return math.log(share / (1.0 - share)) - FIRST_CLOCK_ODDS

@@ -25,6 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
+from pollwise.policies.index.fields import date_odds_of, set_date_odds, site_of
+from pollwise.policies.index.state import IndexState
 from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, time_step
 from pollwise.rates.posterior import learn_last_change
 from pollwise.units import DAY, HOUR
@@ -70,7 +72,7 @@ Floats = NDArray[np.float32]
 @kernel(allocates=False)
 def is_doubted(own: Any) -> bool:
     """Whether the times told of a page are more likely those of its answers."""
-    return own.date_odds > 0.0
+    return own.date_odds > 0
 
 
 @kernel
@@ -89,18 +91,19 @@ def learn_date(
     for j in range(RATE_COUNT):
         true_told += belief[j] * RATES[j] * quiet[j]
         untrue_told += belief[j] * untrue[j]
-    odds = math.exp(own.date_odds)
+    odds = date_odds_of(own)
     moved = math.log(max(untrue_told, 1e-30) / max(true_told, 1e-30))
-    own.date_odds = min(max(own.date_odds + moved, -_MOST_ODDS), _MOST_ODDS)
-    return np.float32(odds) * untrue
+    set_date_odds(own, min(max(odds + moved, -_MOST_ODDS), _MOST_ODDS))
+    return np.float32(math.exp(odds)) * untrue
 
 
 @kernel(allocates=False)
-def note_first_date(sites: Any, own: Any, since: float, told: float) -> bool:
+def note_first_date(state: IndexState, own: Any, since: float, told: float) -> bool:
     """Note the time told with a first copy; whether it is that of the one before, on its site."""
-    if own.site < 0:
+    number = site_of(state.kinds, own)
+    if number < 0:
         return False
-    site = sites[own.site]
+    site = state.sites[number]
     before, site.first_date = site.first_date, told
     return abs(told - before) < min(_SAME, _SAME_SHARE * since)
 
@@ -114,19 +117,21 @@ def learn_first_date(likelihood: Floats, young: int, since: float, unchanged: Fl
 
 
 @kernel(forceinline=True, allocates=False)
-def is_stamped(sites: Any, own: Any) -> bool:
+def is_stamped(state: IndexState, own: Any) -> bool:
     """Whether the site of a page more likely stamps its pages than tells when they changed."""
-    return own.site >= 0 and sites[own.site].stamp_odds + _FIRST_STAMP_ODDS > 0.0
+    site = site_of(state.kinds, own)
+    return site >= 0 and state.sites[site].stamp_odds + _FIRST_STAMP_ODDS > 0.0
 
 
 @kernel(allocates=False)
-def note_stamp(sites: Any, own: Any, polled_at: float, told: float) -> None:
+def note_stamp(state: IndexState, own: Any, polled_at: float, told: float) -> None:
     """Learn from the time told with a copy that equals the one before; NaN: none was told.
 
     One shortly before the poll may be that of the answer, which says nothing of other pages.
     """
-    if own.site >= 0 and polled_at - told >= LATELY:
-        site = sites[own.site]
+    number = site_of(state.kinds, own)
+    if number >= 0 and polled_at - told >= LATELY:
+        site = state.sites[number]
         site.stamp_odds += _STAMPED_AGAIN if told > own.seen_at else _NOT_AGAIN
         least, most = _STAMP_ODDS
         site.stamp_odds = min(max(site.stamp_odds, least), most)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.state import (
+    NEW,
     RATES_TOGETHER,
     SPELL_COUNT,
     SUMMED_SPELLS,
@@ -30,6 +31,7 @@ __all__ = [
     "fetch_evidence",
     "keep_likelihood",
     "keep_spells",
+    "leave_spot",
     "likelihood_of_page",
     "make_room",
     "spells_of_page",
@@ -37,8 +39,8 @@ __all__ = [
     "tell_evidence",
 ]
 
-IN_FULL = 1 << 18
-"""Pages whose evidence is kept in full, at most: 43 MB."""
+IN_FULL = 1 << 16
+"""Pages whose evidence is kept in full, at most: 10 MB."""
 _MOST_SPELLS = 160.0
 """In a part of a summary; of more the proportions are kept."""
 _TOGETHER = SPELL_COUNT // SUMMED_SPELLS
@@ -53,11 +55,27 @@ Floats = NDArray[np.float32]
 
 
 @kernel(forceinline=True, allocates=False)
-def likelihood_of_page(state: IndexState, page: int, likelihood: Floats) -> None:
-    """Fill in the likelihood of each rate, given all polls of a page."""
+def _spot_of(state: IndexState, page: int) -> int:
+    """Where the evidence of a page is kept in full; -1: nowhere."""
+    own = state.pages[page]
+    return -1 if own.where == NEW else int(own.spot)
+
+
+@kernel(forceinline=True, allocates=False)
+def leave_spot(state: IndexState, page: int) -> None:
+    """Give the room for evidence in full back."""
     own = state.pages[page]
     if own.spot >= 0:
-        likelihood_of(state.evidence[own.spot].likelihood, own.first_rate, likelihood)
+        state.evidence[own.spot].holder = -1
+        own.spot = -1
+
+
+@kernel(forceinline=True, allocates=False)
+def likelihood_of_page(state: IndexState, page: int, likelihood: Floats) -> None:
+    """Fill in the likelihood of each rate, given all polls of a page."""
+    own, spot = state.pages[page], _spot_of(state, page)
+    if spot >= 0:
+        likelihood_of(state.evidence[spot].likelihood, own.first_rate, likelihood)
     elif page < len(state.summaries):
         likelihood_of_summary(state.summaries[page].depths, own.first_rate, likelihood)
     else:
@@ -84,7 +102,7 @@ def _spread_spells(state: IndexState, page: int, spells: Floats) -> None:
 @kernel(forceinline=True, allocates=False)
 def spells_of_page(state: IndexState, page: int, spells: Floats) -> None:
     """Fill in how many times between changes of a page passed at these rates."""
-    spot = state.pages[page].spot
+    spot = _spot_of(state, page)
     if spot >= 0:
         for n in range(SPELL_COUNT):
             spells[n] = number_of(state.evidence[spot].spells[n])
@@ -134,8 +152,7 @@ def _move(state: IndexState, page: int, spot: int, seed: int) -> None:
     likelihood, spells = common.likely, common.own_spells
     likelihood_of_page(state, page, likelihood)
     spells_of_page(state, page, spells)
-    if state.pages[page].spot >= 0:
-        state.evidence[state.pages[page].spot].holder = -1
+    leave_spot(state, page)
     state.pages[page].spot = spot
     if spot >= 0:
         state.evidence[spot].holder = page
@@ -173,10 +190,10 @@ def tell_evidence(
     """Fill in the excerpts of pages, their first rates and the spells, packed."""
     common = state.shared[0]
     for i, page in enumerate(pages):
-        own = state.pages[page]
-        if own.spot >= 0:
-            full = state.evidence[own.spot]
-            first[i] = own.first_rate
+        spot = _spot_of(state, page)
+        if spot >= 0:
+            full = state.evidence[spot]
+            first[i] = state.pages[page].first_rate
             _copy(full.likelihood, codes[i])
             _copy(full.spells, spells[i])
         else:

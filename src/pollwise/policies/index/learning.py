@@ -26,6 +26,7 @@ from pollwise.policies.index.evidence import (
     make_room,
     spells_of_page,
 )
+from pollwise.policies.index.fields import set_clock_odds
 from pollwise.policies.index.page_index import by_clock, ticks_between
 from pollwise.policies.index.prior import count_pages
 from pollwise.policies.index.sites import note_change, note_poll
@@ -141,7 +142,7 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
         if since > own.spell + FOUND_LATE:
             own.young = 0
         unchanged = common.tables[UNCHANGED_TABLE]
-        if not note_first_date(state.sites, own, since, told):
+        if not note_first_date(state, own, since, told):
             learn_first_date(common.likelihood, own.young, since, unchanged)
         elif since > DAY:  # sooner, it may be that of a nightly rebuild
             learn_poll(common.likelihood, since, unchanged)
@@ -172,9 +173,9 @@ def learn(state: IndexState, observation: Any) -> None:
     likelihood_of_page(state, page, common.likelihood)
     dated = (changed or first) and 0.0 <= polled_at - last_changed_at < math.inf
     dated = dated and not last_changed_at <= own.seen_at
-    if is_stamped(state.sites, own):
+    if is_stamped(state, own):
         dated = False
-        own.clock_odds = LEAST_CLOCK_ODDS
+        set_clock_odds(own, LEAST_CLOCK_ODDS)
     if first:
         _first_poll(state, page, polled_at, dated, last_changed_at)
     else:
@@ -216,7 +217,7 @@ def learn(state: IndexState, observation: Any) -> None:
             learn_doubtful_poll(
                 common.likelihood, elapsed, common.tables[UNCHANGED_TABLE], _STANDSTILL
             )
-            note_stamp(state.sites, own, polled_at, last_changed_at)
+            note_stamp(state, own, polled_at, last_changed_at)
         note_copy(own, polled_at)
         if changed:
             own.spell = polled_at - last_changed_at if believed else 0.0

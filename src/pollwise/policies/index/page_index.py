@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pollwise.kernel_cache import kernel
+from pollwise.policies.index.fields import clock_odds_of, tick_of
 from pollwise.policies.index.groups import share_of
 from pollwise.policies.index.state import (
     CHANGED_TABLE,
@@ -138,7 +139,7 @@ def by_clock(own: Any, common: Any) -> bool:
 
     Not while a signal is pending: it tells of a change at another time.
     """
-    odds = own.clock_odds + common.clock_lift
+    odds = clock_odds_of(own) + common.clock_lift
     return not own.signalled and odds > 0.0 and common.clock[1, 0] > 0.0
 
 
@@ -155,7 +156,7 @@ def _awaited_tick(own: Any) -> float:
     If it is taken for such a one only as others are, it is later, when a date tells: polled right
     after its tick, a page that changes every few hours would look like one that changes once a day.
     """
-    return float(own.tick + TELLS_AFTER if own.clock_odds < _UNTOLD else own.tick)
+    return tick_of(own) + (TELLS_AFTER if clock_odds_of(own) < _UNTOLD else 0.0)
 
 
 @kernel(forceinline=True, allocates=False)
@@ -167,7 +168,7 @@ def _ticks(tick: float, begin: float, end: float) -> int:
 @kernel(forceinline=True, allocates=False)
 def ticks_between(own: Any, begin: float, end: float) -> int:
     """How often a page that changes by the clock may have changed between two times."""
-    return _ticks(own.tick, begin, end)
+    return _ticks(tick_of(own), begin, end)
 
 
 @kernel(forceinline=True, allocates=False)

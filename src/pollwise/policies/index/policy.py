@@ -27,6 +27,7 @@ from pollwise.policies.base import StateDict
 from pollwise.policies.compiled import CompiledPolicy
 from pollwise.policies.index.dates import FIRST_DATE_ODDS
 from pollwise.policies.index.evidence import IN_FULL, take_evidence, tell_evidence
+from pollwise.policies.index.fields import sites_of
 from pollwise.policies.index.groups import MOST_GROUPS, charge_group
 from pollwise.policies.index.prior import FIRST_BURST_ODDS, base_prior, fast_hope, recount
 from pollwise.policies.index.queue import (
@@ -43,14 +44,16 @@ from pollwise.policies.index.state import (
     FIRST_CLOCK_ODDS,
     INDEX_APART,
     INDEX_HOST,
+    INDEX_KIND,
     INDEX_PAGE,
     INDEX_SHARED,
     INDEX_SITE,
     MOST_CHANGES,
     MOST_POLLS,
-    PAGES_BY_RATE,
+    ODDS_UNIT,
     SPELL_COUNT,
     SUMMARY,
+    TICK_UNIT,
     IndexState,
 )
 from pollwise.policies.index.worth import clock_table, surge_kind
@@ -105,12 +108,14 @@ _PAGE_LEARNED = (
     "burst_odds",
     "young",
 )
-_SAVED_AS = {"changes": "f4", "reverts": "f4", "dates": "i4"}
+_COUNTED = {"changes": "f4", "reverts": "f4", "dates": "i4"}
 """Numbers that are saved in another type than they are kept in."""
+_UNITS = {"date_odds": ODDS_UNIT, "tick": TICK_UNIT, "clock_odds": ODDS_UNIT}
+"""Fields that are kept in units of their own, and saved without."""
 _SIGNAL_LEARNED = ("signal", "signalled_at", "signals", "true_signals")
 _AT_FIRST: dict[str, Any] = {
-    "clock_odds": FIRST_CLOCK_ODDS,
-    "date_odds": FIRST_DATE_ODDS,
+    "clock_odds": round(FIRST_CLOCK_ODDS / ODDS_UNIT),
+    "date_odds": round(FIRST_DATE_ODDS / ODDS_UNIT),
 }
 """What is learned of a page before its first poll; the rest is 0."""
 _FIRST_ROUNDS = 2.0
@@ -174,8 +179,8 @@ class IndexPolicy(CompiledPolicy):
         state.pages["scope"][page_ids] = scopes
         state.pages["polls"][page_ids] = 0
         state.pages["spot"][page_ids] = -1
-        state.pages["site"][page_ids] = sites
-        state.pages["kind"][page_ids] = kinds
+        state.kinds["site"][kinds[kinds >= 0]] = sites[kinds >= 0]
+        state.pages["kind"][page_ids] = np.where(kinds >= 0, kinds, -2 - sites)
         if self._learning:
             for name in _PAGE_LEARNED:
                 state.pages[name][page_ids] = _AT_FIRST.get(name, 0.0)
@@ -395,8 +400,10 @@ class IndexPolicy(CompiledPolicy):
         learned["objective"] = self._objective_identity.copy()
         if self._learning:
             for name in _PAGE_LEARNED:
-                saved = state.pages[name][ids]
-                learned[f"page.{name}"] = saved.astype(_SAVED_AS.get(name, saved.dtype))
+                saved: NDArray[Any] = state.pages[name][ids]
+                if name in _UNITS:
+                    saved = (saved * _UNITS[name]).astype(np.float32)
+                learned[f"page.{name}"] = saved.astype(_COUNTED.get(name, saved.dtype))
             learned.update(self._evidence(ids))
             seen_at, spell = learned["page.seen_at"], state.pages["spell"][ids]
             learned["page.spell_at"] = np.where(np.isnan(seen_at), spell, seen_at - spell)
@@ -437,8 +444,11 @@ class IndexPolicy(CompiledPolicy):
             for name in _PAGE_LEARNED:
                 kept: NDArray[Any] = self._state.pages[name]
                 saved: NDArray[Any] = state[f"page.{name}"][rows]
-                if name in _SAVED_AS:
+                if name in _COUNTED:
                     saved = np.minimum(saved * part, np.iinfo(kept.dtype).max)
+                if name in _UNITS:
+                    bounds = np.iinfo(kept.dtype)
+                    saved = np.clip(np.rint(saved / _UNITS[name]), bounds.min, bounds.max)
                 kept[ids] = saved
             take_evidence(
                 self._state,
@@ -463,7 +473,7 @@ class IndexPolicy(CompiledPolicy):
         sound = {"number of polls": given["page.polls"] >= 0}
         if self._learning:
             sound["first rate"] = can_be_first(given["page.first_rate"])
-            for name in _SAVED_AS:
+            for name in _COUNTED:
                 sound[f"number of {name}"] = given[f"page.{name}"] >= 0
         check_sound("an index policy", sound)
 
@@ -505,11 +515,10 @@ class IndexPolicy(CompiledPolicy):
 
     def _recount_signals(self, page_ids: NDArray[np.int64]) -> None:
         """Sum the signals of sites up anew."""
-        pages, sites = self._state.pages, self._state.sites
-        page_ids = page_ids[pages["site"][page_ids] >= 0]
-        signals = self._signals(page_ids)
+        numbers, sites = sites_of(self._state, page_ids), self._state.sites
+        signals = self._signals(page_ids[numbers >= 0])
         for name in ("signals", "true_signals"):
-            sites[name] = np.bincount(pages["site"][page_ids], signals[name], len(sites))
+            sites[name] = np.bincount(numbers[numbers >= 0], signals[name], len(sites))
 
     @cached_property
     def _objective_identity(self) -> NDArray[np.float64]:
@@ -609,7 +618,7 @@ def _empty_state(objective: Objective, learning: Learning | None) -> IndexState:
         calendar=no_heaps(),
         hosts=np.zeros(0, INDEX_HOST),
         sites=np.zeros(0, INDEX_SITE),
-        kinds=np.zeros(0, PAGES_BY_RATE),
+        kinds=np.zeros(0, INDEX_KIND),
         apart=np.zeros(0, INDEX_APART),
         evidence=np.zeros(0, EVIDENCE),
         summaries=np.zeros(0, SUMMARY),

@@ -9,6 +9,7 @@ import math
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import refresh_belief
+from pollwise.policies.index.fields import site_of
 from pollwise.policies.index.page_index import by_clock, index_of, own_price
 from pollwise.policies.index.state import POOL, IndexState
 from pollwise.rates.lattice import put, time_until
@@ -60,10 +61,11 @@ def pool_bid(state: IndexState, spot: int, now: float, patience: float) -> float
     """The bid of a page of the pool; pages that wait longer than `patience` are looked at anew."""
     kept, page = state.shared[0].kept[spot], state.shared[0].pool[spot]
     own = state.pages[page]
+    number = site_of(state.kinds, own)
     if (
         not kept.since <= now < kept.until
         or now - own.seen_at >= patience
-        or (own.site >= 0 and kept.surges != state.sites[own.site].surges)
+        or (number >= 0 and kept.surges != state.sites[number].surges)
     ):
         _look_at(state, spot, now)
     return kept.index / own_price(state, page)

@@ -21,6 +21,7 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import ABSENT
 from pollwise.policies.index.clock_share import count_clock, spoken_for_clock
 from pollwise.policies.index.evidence import fetch_evidence, likelihood_of_page
+from pollwise.policies.index.fields import site_of
 from pollwise.policies.index.page_index import has_told
 from pollwise.policies.index.state import POOL_CAPACITY, TILTS, IndexState
 from pollwise.policies.structures.prefetch import prefetch
@@ -181,10 +182,11 @@ def _take_prior(state: IndexState, page: int, prior: Floats) -> None:
     """Fill in the prior of a page."""
     own, common = state.pages[page], state.shared[0]
     put(prior, common.prior)
-    if own.site >= 0:
-        _narrow(prior, state.sites[own.site].counts, common.round)
+    site = site_of(state.kinds, own)
+    if site >= 0:
+        _narrow(prior, state.sites[site].counts, common.round)
         if own.kind >= 0:
-            _narrow(prior, state.kinds[own.kind], common.round)
+            _narrow(prior, state.kinds[own.kind].counts, common.round)
 
 
 @kernel(forceinline=True, allocates=False)
@@ -273,10 +275,11 @@ def _count_page(state: IndexState, page: int) -> None:
     _add(common.counts, common.counted, common.round)
     common.bursty += _chance(common.burst_odds + own.burst_odds)  # as if no page were young
     common.all += 1.0
-    if own.site >= 0:
-        _add(state.sites[own.site].counts, common.counted, common.round)
+    site = site_of(state.kinds, own)
+    if site >= 0:
+        _add(state.sites[site].counts, common.counted, common.round)
         if own.kind >= 0:
-            _add(state.kinds[own.kind], common.counted, common.round)
+            _add(state.kinds[own.kind].counts, common.counted, common.round)
 
 
 @kernel(allocates=False)

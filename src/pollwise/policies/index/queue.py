@@ -132,7 +132,7 @@ def _move(state: IndexState, page: int) -> None:
 def _wait(state: IndexState, page: int, near: float = 0.0) -> None:
     """Let a page that is nowhere wait for its time: in line, or in the calendar."""
     own = state.pages[page]
-    nothing_known = state.shared[0].learning and not has_told(own) and own.site < 0
+    nothing_known = state.shared[0].learning and not has_told(own) and own.kind == -1
     if math.isnan(own.seen_at) or nothing_known:
         join_line(state, page)
     else:
@@ -411,6 +411,8 @@ def observe_page(state: IndexState, observation: Any) -> None:
     if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
         host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
     if tells(observation, own.seen_at):
+        if where == NEW:  # in line there is no room for what it learns
+            _leave(state, page)
         if state.shared[0].learning:
             is_later = is_signalled_later(state, page, observation.polled_at)
             own.signalled = own.signalled and not is_later
@@ -422,8 +424,9 @@ def observe_page(state: IndexState, observation: Any) -> None:
                 _alert_siblings(state, page)
         own.seen_at = observation.polled_at
         forget_index(state, page)
-        if where in (CALENDAR, NEW):
+        if where == CALENDAR:
             _leave(state, page)
+        if where in (CALENDAR, NEW):
             _wait(state, page, waited)
     if where == LEASED:
         count_page(state.shared, own.group, 0, 1)

@@ -17,6 +17,7 @@ import math
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import refresh_belief
+from pollwise.policies.index.fields import site_of
 from pollwise.policies.index.learning import operational_time
 from pollwise.policies.index.page_index import chance_after
 from pollwise.policies.index.state import IndexState
@@ -32,7 +33,7 @@ def _reliability(state: IndexState, page: int) -> float:
     """The probability that a page has changed because of what its signal tells."""
     own, common = state.apart[page], state.shared[0]
     reliability = (common.true_signals + 1.0) / (common.signals + 2.0)
-    number = state.pages[page].site
+    number = site_of(state.kinds, state.pages[page])
     if number >= 0:
         site = state.sites[number]
         reliability = (site.true_signals + _OWN * reliability) / (site.signals + _OWN)
@@ -73,7 +74,8 @@ def note_signalled_poll(state: IndexState, page: int, polled_at: float, changed:
     told.true_signals += true
     common.signals += 1.0
     common.true_signals += true
-    if own.site >= 0:
-        site = state.sites[own.site]
+    number = site_of(state.kinds, own)
+    if number >= 0:
+        site = state.sites[number]
         site.signals += 1.0
         site.true_signals += true

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from pollwise.kernel_cache import kernel
+from pollwise.policies.index.fields import site_of
 from pollwise.policies.index.page_index import chance_after
 from pollwise.policies.index.state import POOL, PULLS, SURGES, IndexState
 
@@ -55,9 +56,10 @@ def join_site(state: IndexState, page: int) -> None:
     """Put a page into the ring of its site."""
     own = state.pages[page]
     own.before = own.after = page
-    if own.site < 0:
+    number = site_of(state.kinds, own)
+    if number < 0:
         return
-    site = state.sites[own.site]
+    site = state.sites[number]
     if site.page >= 0:
         first = state.pages[site.page]
         own.before, own.after = first.before, site.page
@@ -71,9 +73,10 @@ def join_site(state: IndexState, page: int) -> None:
 def leave_site(state: IndexState, page: int) -> None:
     """Take a page out of the ring of its site."""
     own = state.pages[page]
-    if own.site < 0:
+    number = site_of(state.kinds, own)
+    if number < 0:
         return
-    site = state.sites[own.site]
+    site = state.sites[number]
     if site.page == page:
         site.page = own.after if own.after != page else -1
     state.pages[own.before].after = own.after
@@ -83,8 +86,9 @@ def leave_site(state: IndexState, page: int) -> None:
 @kernel(allocates=False)
 def note_change(state: IndexState, page: int, begin: float, end: float) -> None:
     """Tell the site of a page that the page changed between two times."""
-    if state.pages[page].site >= 0:
-        site = state.sites[state.pages[page].site]
+    number = site_of(state.kinds, state.pages[page])
+    if number >= 0:
+        site = state.sites[number]
         spot = site.surges % SURGES
         site.begin[spot], site.end[spot] = begin, end
         site.surges += 1
@@ -155,8 +159,9 @@ def look_at_site(state: IndexState, page: int) -> None:
     """Work out the surge of a page as of now."""
     own, common = state.pages[page], state.shared[0]
     common.surge = common.overlap = 0.0
-    if own.site >= 0:
-        site = state.sites[own.site]
+    number = site_of(state.kinds, own)
+    if number >= 0:
+        site = state.sites[number]
         common.overlap = _kept_overlap(own, site, common)
         excess = _excess(site, common, common.latest - own.seen_at)
         if excess > 0.0:
@@ -167,7 +172,7 @@ def look_at_site(state: IndexState, page: int) -> None:
 def _judge_pulls(state: IndexState, page: int, waited: float, changed: bool) -> None:
     """Move the log-odds of all pulls by what they said of a poll."""
     common = state.shared[0]
-    site = state.sites[state.pages[page].site]
+    site = state.sites[site_of(state.kinds, state.pages[page])]
     excess = _excess(site, common, waited)
     best = best_common = -math.inf
     for k in range(PULLS):
@@ -190,8 +195,9 @@ def note_poll(state: IndexState, page: int, waited: float, changed: bool) -> Non
     The page is the one looked at last.
     """
     own = state.pages[page]
-    if own.site >= 0:
+    number = site_of(state.kinds, own)
+    if number >= 0:
         _judge_pulls(state, page, waited, changed)
-        site = state.sites[own.site]
+        site = state.sites[number]
         site.waited = _KEEP * site.waited + waited
         site.overlap = _KEEP * site.overlap + state.shared[0].overlap

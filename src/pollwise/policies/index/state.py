@@ -15,6 +15,7 @@ from pollwise.rates.excerpt import EXCERPT_COUNT
 from pollwise.rates.lattice import COLUMNS, RATE_COUNT, SUBSTEPS, TIME_COUNT
 from pollwise.rates.recalibration import RECALIBRATION_SHAPE
 from pollwise.rates.summary import KNOT_COUNT
+from pollwise.units import DAY
 
 __all__ = [
     "CALENDAR",
@@ -26,6 +27,7 @@ __all__ = [
     "FIRST_CLOCK_ODDS",
     "INDEX_APART",
     "INDEX_HOST",
+    "INDEX_KIND",
     "INDEX_PAGE",
     "INDEX_SHARED",
     "INDEX_SITE",
@@ -36,6 +38,7 @@ __all__ = [
     "MOST_POLLS",
     "NEW",
     "NO_SURGE",
+    "ODDS_UNIT",
     "PAGES_BY_RATE",
     "POOL",
     "POOL_CAPACITY",
@@ -48,6 +51,7 @@ __all__ = [
     "SUMMED_SPELLS",
     "SURGES",
     "TELLS_AFTER",
+    "TICK_UNIT",
     "TILTS",
     "UNCHANGED_TABLE",
     "WAITING_SURGE",
@@ -74,24 +78,23 @@ INDEX_PAGE = np.dtype(
         ("weight", "f4"),  # weight / cost
         ("scope", "i4"),
         ("place", "i4"),  # in calendar, held or pool; in line: the page before; -1: none
-        ("next", "i4"),  # in line: the page after; -1: none
+        ("spot", "i4"),  # of its evidence in full; in line: the page after; -1: none
         # Where the rate is learned:
-        ("site", "i4"),  # -1: none
-        ("kind", "i4"),  # within its site; -1: none
+        # Its kind, within its site. -1: it has no site; below: none on a site (`fields.site_of`).
+        ("kind", "i4"),
         ("before", "i4"),  # the pages of its site beside it, in a ring
         ("after", "i4"),
-        ("spot", "i4"),  # where its evidence is kept in full; -1: nowhere
         # Seconds from the change seen last, or from when the page was added, to the copy. Without a
         # copy it is the time when it was added, to a minute; NaN: with the first pages.
         ("spell", "f4"),
-        ("date_odds", "f4"),  # log-odds that the times told are those of the answers
-        ("tick", "f4"),  # the second of the day (UTC) after which it has changed, if by the clock
-        ("clock_odds", "f4"),  # log-odds of changing by the clock
         ("burst_odds", "f4"),  # log-odds of changing in bursts, as far as from its polls
         ("changes", "u2"),  # seen by polls: the latest ones, where there are very many
         ("reverts", "u2"),  # how many of them went back to an earlier version
+        ("date_odds", "i2"),  # `ODDS_UNIT`: log-odds that the times told are those of the answers
+        ("tick", "u2"),  # `TICK_UNIT`: after it, each day (UTC), it has changed, if by the clock
+        ("clock_odds", "i2"),  # `ODDS_UNIT`: log-odds of changing by the clock
         ("polls", "u2"),  # that told something: at most `MOST_POLLS`
-        ("first_rate", "u1"),  # of the neighbours of the excerpt, or of the summary
+        ("first_rate", "u1"),  # of the neighbours of the excerpt; of a summary: its code
         ("where", "i1"),
         ("group", "u1"),  # whose share of the budget it has; 0: the rest
         ("young", "i1"),  # 1: added later than the first pages, and no change of it was seen
@@ -120,6 +123,9 @@ SUMMARY = np.dtype(
 )
 """What is kept of any other page instead (`evidence`)."""
 
+ODDS_UNIT = 2.0**-11
+TICK_UNIT = DAY / 65_536
+"""Seconds of the day."""
 MOST_POLLS = 65_535
 """Polls of a page that are counted."""
 
@@ -145,6 +151,9 @@ PAGES_BY_RATE = np.dtype(
     ]
 )
 """How many pages there are at each rate, of a kind or a site (`prior`)."""
+
+INDEX_KIND = np.dtype([("counts", PAGES_BY_RATE), ("site", "i4")])
+"""What is kept of each kind of page within a site."""
 
 PULLS = 6
 """How many strengths with which pages may follow their site are weighed (`sites`)."""
@@ -312,7 +321,7 @@ class IndexState(NamedTuple):
     calendar: NDArray[Any]  # heap by the time to enter the pool; reversed: of held pages
     hosts: NDArray[Any]  # of INDEX_HOST, one for each scope
     sites: NDArray[Any]  # of INDEX_SITE
-    kinds: NDArray[Any]  # of PAGES_BY_RATE
+    kinds: NDArray[Any]  # of INDEX_KIND
     apart: NDArray[Any]  # of INDEX_APART, by page; where no signals came, of no or some pages only
     evidence: NDArray[Any]  # of EVIDENCE
     summaries: NDArray[Any]  # of SUMMARY, by page; none while there is room for all in full

@@ -66,7 +66,7 @@ def test_the_belief_is_the_mixture_of_the_two_models():
 
 def test_a_spell_has_a_rate_of_the_earlier_ones_as_far_as_it_has_lasted():
     policy = BayesianIndex()
-    policy.add([Page(0, seen_at=0.0)])
+    policy.add([Page(0, seen_at=0.0, site="a site")])  # else it would wait in line
     state = policy.state
     own, common = state.pages[0], state.shared[0]
     rng = np.random.default_rng(2)

@@ -9,8 +9,15 @@ from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.clock import learn_tick, ticks_since_change
+from pollwise.policies.index.fields import clock_odds_of, tick_of
 from pollwise.policies.index.page_index import by_clock, ticks_between
-from pollwise.policies.index.state import CLOCK_DAYS, CLOCK_TICKS, FIRST_CLOCK_ODDS
+from pollwise.policies.index.state import (
+    CLOCK_DAYS,
+    CLOCK_TICKS,
+    FIRST_CLOCK_ODDS,
+    ODDS_UNIT,
+    TICK_UNIT,
+)
 from pollwise.types import Observation, Outcome, Page
 
 DAY, HOUR = 86_400.0, 3600.0
@@ -67,15 +74,17 @@ def polled_at_random(kind, count: int = 8) -> BayesianIndex:
 
 def test_the_clock_of_nightly_pages_is_found():
     own = polled_at_random(nightly).state.pages[:8]
-    assert np.all(own["clock_odds"] > 3.0)
-    assert np.all(np.abs(own["tick"] - NIGHT - 1200.0) < 400.0)  # soon after the latest change
+    assert np.all(own["clock_odds"] * ODDS_UNIT > 3.0)
+    assert np.all(
+        np.abs(own["tick"] * TICK_UNIT - NIGHT - 1200.0) < 400.0
+    )  # soon after the latest change
 
 
 @pytest.mark.parametrize("kind", [every_six_hours, at_random])
 def test_no_clock_is_found_where_there_is_none(kind):
     own = polled_at_random(kind).state.pages[:8]
     assert np.all(own["dates"] > 20)
-    assert np.all(own["clock_odds"] < -1.0)
+    assert np.all(own["clock_odds"] * ODDS_UNIT < -1.0)
 
 
 @pytest.mark.parametrize("objective", [Detection(), Freshness(), Delay()], ids=lambda o: o.name)
@@ -104,28 +113,28 @@ def comparing(times: list[tuple[float, float]]) -> np.void:
 
 def test_the_first_date_only_sets_the_tick():
     own = comparing([(10 * DAY, 2 * DAY + NIGHT)])
-    assert own["clock_odds"] == FIRST_CLOCK_ODDS
-    assert own["tick"] == NIGHT + 1200.0
+    assert clock_odds_of(own) == FIRST_CLOCK_ODDS
+    assert tick_of(own) == pytest.approx(NIGHT + 1200.0, abs=TICK_UNIT / 2)
 
 
 def test_times_of_day_agree_across_midnight():
     own = comparing([(3 * DAY, DAY - 1300.0), (6 * DAY, 5 * DAY - 1100.0)])
-    assert own["clock_odds"] == pytest.approx(FIRST_CLOCK_ODDS + math.log(29))
-    assert own["tick"] == pytest.approx(100.0)
+    assert clock_odds_of(own) == pytest.approx(FIRST_CLOCK_ODDS + math.log(29), abs=ODDS_UNIT / 2)
+    assert tick_of(own) == pytest.approx(100.0, abs=TICK_UNIT / 2)
 
 
 def test_agreement_says_nothing_soon_after_the_tick_and_difference_always_does():
     soon = comparing([(DAY, NIGHT), (2 * DAY + NIGHT + 600.0, 2 * DAY + NIGHT)])
-    assert soon["clock_odds"] == FIRST_CLOCK_ODDS
+    assert clock_odds_of(soon) == FIRST_CLOCK_ODDS
     late = comparing([(DAY, NIGHT), (2 * DAY + 5 * HOUR, 2 * DAY + 4.5 * HOUR)])
-    assert late["clock_odds"] == -6.0  # the least that they become
+    assert clock_odds_of(late) == -6.0  # the least that they become
 
 
 def test_a_tick_well_known_survives_a_change_at_another_hour():
     nights = [((n + 1) * DAY, n * DAY + NIGHT) for n in range(5)]
     own = comparing([*nights, (9 * DAY, 8 * DAY + 15 * HOUR)])
     assert own["clock_odds"] > 0
-    assert own["tick"] == NIGHT + 1200.0
+    assert tick_of(own) == pytest.approx(NIGHT + 1200.0, abs=TICK_UNIT / 2)
 
 
 def test_ticks_since_a_change_leave_out_its_own():
@@ -156,7 +165,7 @@ def test_a_page_by_the_clock_that_waits_for_long_is_due_at_a_tick_all_the_same(o
     policy.add([Page(0, seen_at=0.0)])
     for day in (20, 40):
         policy.observe([Observation(0, day * DAY, Outcome.UNCHANGED)])
-    policy.state.pages["clock_odds"][0] = 5.0
+    policy.state.pages["clock_odds"][0] = 5.0 / ODDS_UNIT
 
     def index(days: float) -> float:
         return policy.estimate(0, (40 + days) * DAY).index
@@ -172,7 +181,7 @@ def test_a_page_by_the_clock_that_waits_for_long_is_due_at_a_tick_all_the_same(o
 def test_a_change_by_the_clock_says_nothing_of_the_siblings(odds, surged):
     policy = BayesianIndex(objective=Freshness())
     policy.add([Page(page, site="one", seen_at=0.0) for page in range(2)])
-    policy.state.pages["clock_odds"][0] = odds
+    policy.state.pages["clock_odds"][0] = odds / ODDS_UNIT
     policy.observe([Observation(0, DAY, Outcome.CHANGED)])
     refresh_belief(policy.state, 1)
     assert (policy.state.shared["overlap"][0] > 0.0) == surged

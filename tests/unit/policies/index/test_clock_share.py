@@ -8,8 +8,9 @@ import pytest
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.clock_share import clock_lift
+from pollwise.policies.index.fields import set_clock_odds, tick_of
 from pollwise.policies.index.page_index import by_clock, index_of, time_to_reach
-from pollwise.policies.index.state import FIRST_CLOCK_ODDS, TELLS_AFTER
+from pollwise.policies.index.state import FIRST_CLOCK_ODDS, ODDS_UNIT, TELLS_AFTER
 from pollwise.types import Observation, Outcome, Page
 
 DAY, HOUR = 86_400.0, 3600.0
@@ -34,7 +35,9 @@ def expected_lift(policy: BayesianIndex, page: int, members: list[int]) -> float
 
     def counted(others: list[int]) -> tuple[float, int]:
         told = [one for one in others if one != page and pages["dates"][one] > 1]
-        return sum(share(pages["clock_odds"][one] - FIRST_CLOCK_ODDS) for one in told), len(told)
+        return sum(
+            share(pages["clock_odds"][one] * ODDS_UNIT - FIRST_CLOCK_ODDS) for one in told
+        ), len(told)
 
     clocked, dated = counted(list(range(len(policy.state.pages))))
     of_all = (clocked + 20.0 * share(FIRST_CLOCK_ODDS)) / (dated + 20.0)
@@ -86,13 +89,13 @@ def test_a_page_with_one_date_is_awaited_when_a_date_will_tell():
     own = state.pages[5]
     state.shared["clock_lift"] = clock_lift(state, 5)
     assert by_clock(own, state.shared[0])
-    tick = float(own["tick"])
+    tick = tick_of(own)
     for hours, waits in ((1, True), (7, True), (9, False)):
         now = DAY + tick + hours * HOUR
         assert (index_of(state.pages, state.shared, 5, now) == 0.0) == waits
     wait = time_to_reach(state.pages, state.shared, 5, 1e-9)
     assert (own["seen_at"] + wait - tick) % DAY == pytest.approx(TELLS_AFTER, abs=2.0)
-    own["clock_odds"] = 1.0
+    set_clock_odds(own, 1.0)
     wait = time_to_reach(state.pages, state.shared, 5, 1e-9)
     assert (own["seen_at"] + wait - tick) % DAY == pytest.approx(0.0, abs=2.0)
 

@@ -12,6 +12,7 @@ from pollwise.policies.index.dates import (
     is_stamped,
     learn_date,
 )
+from pollwise.policies.index.fields import date_odds_of
 from pollwise.policies.index.prior import base_prior
 from pollwise.rates.excerpt import likelihoods_of
 from pollwise.rates.lattice import RATE_COUNT, RATES
@@ -47,7 +48,7 @@ def test_the_odds_are_those_of_bayes():
     untrue = learn_date(own, belief, 60.0, DAY, changed_table(), unchanged_table())
     density = 0.97 / 900 * -math.expm1(-RATES[PLACE] * DAY)
     true = RATES[PLACE] * math.exp(-RATES[PLACE] * 60.0)
-    assert own["date_odds"] == pytest.approx(FIRST_DATE_ODDS + math.log(density / true), rel=1e-2)
+    assert date_odds_of(own) == pytest.approx(FIRST_DATE_ODDS + math.log(density / true), rel=1e-2)
     assert untrue[PLACE] == pytest.approx(math.exp(FIRST_DATE_ODDS) * density, rel=1e-2)
 
 
@@ -80,7 +81,7 @@ def test_a_site_that_stamps_all_its_pages_each_night_is_not_believed(is_rebuilt)
             told = now // DAY * DAY if is_rebuilt or not len(before) else before[-1]
             policy.observe([Observation(page, now, Outcome(int(changed)), told)])
         seen_at = now
-    assert is_stamped(policy.state.sites, policy.state.pages[0]) == is_rebuilt
+    assert is_stamped(policy.state, policy.state.pages[0]) == is_rebuilt
     assert policy.state.pages["clock_odds"].max() < 0.0
     rates = [policy.estimate(page, 100 * DAY).change_rate * DAY for page in range(30)]
     assert np.median(rates) == pytest.approx(1.0, rel=0.25)
@@ -91,9 +92,9 @@ def test_a_page_made_on_demand_says_nothing_of_the_others_of_its_site():
     policy.add([Page(n, seen_at=0.0, site="s") for n in range(2)])
     for day in range(1, 9):
         policy.observe([Observation(0, day * DAY, Outcome.UNCHANGED, day * DAY - 5.0)])
-    assert not is_stamped(policy.state.sites, policy.state.pages[1])
+    assert not is_stamped(policy.state, policy.state.pages[1])
     policy.observe([Observation(0, 9 * DAY, Outcome.UNCHANGED, 8.5 * DAY)])
-    assert is_stamped(policy.state.sites, policy.state.pages[1])
+    assert is_stamped(policy.state, policy.state.pages[1])
 
 
 def likelihoods_at(policy: BayesianIndex, *pages: int) -> np.ndarray:

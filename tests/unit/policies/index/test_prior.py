@@ -7,7 +7,9 @@ import pytest
 
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.evidence import keep_likelihood, make_room
+from pollwise.policies.index.line import leave_line
 from pollwise.policies.index.prior import base_prior, count_pages, fast_hope, prior_of, steady_model
+from pollwise.policies.index.state import NEW
 from pollwise.rates.excerpt import excerpts_of, likelihoods_of
 from pollwise.rates.lattice import RATE_COUNT, RATES
 from pollwise.rates.posterior import changed_table, forget, learn_poll, unchanged_table
@@ -30,6 +32,8 @@ def polled(rate: float, interval: float, count: int, seed: int) -> np.ndarray:
 
 def learned(policy: BayesianIndex, page: int, likelihood: np.ndarray) -> None:
     """Have a policy know this of the rate of a page."""
+    if policy.state.pages["where"][page] == NEW:
+        leave_line(policy.state, page)
     make_room(policy.state, page, 0)
     keep_likelihood(policy.state, page, likelihood, 0)
 

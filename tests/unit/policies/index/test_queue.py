@@ -22,8 +22,10 @@ from pollwise.errors import InputError, StateError
 from pollwise.knapsack import allocate
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.arrays import ABSENT, HELD, LEASED
+from pollwise.policies.index import policy as policy_module
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
+from pollwise.policies.index.evidence import IN_FULL
 from pollwise.policies.index.page_index import index_of, time_to_reach
 from pollwise.policies.index.policy import IndexPolicy
 from pollwise.policies.index.state import CALENDAR, NEW, POOL, POOL_CAPACITY, IndexState
@@ -58,7 +60,7 @@ def line_of(state: IndexState) -> list[int]:
     for _ in range(state.shared[0]["new_size"]):
         assert state.pages["place"][page] == before
         ids.append(page)
-        before, page = page, int(state.pages["next"][page])
+        before, page = page, int(state.pages["spot"][page])
     if ids:
         assert page == -1
         assert state.shared[0]["last_new"] == before
@@ -68,6 +70,12 @@ def line_of(state: IndexState) -> list[int]:
 def check(state: IndexState, watched: set[int], leased: set[int]) -> None:
     """Every watched page is where it says it is, and nowhere else."""
     pages, shared = state.pages, state.shared[0]
+    for page in watched:
+        spot = pages["spot"][page]
+        if pages["where"][page] != NEW and spot >= 0:
+            assert state.evidence["holder"][spot] == page
+    for spot, page in enumerate(state.evidence["holder"].tolist()):
+        assert page < 0 or (page in watched and pages["spot"][page] == spot)
     pool = shared["pool"][: shared["pool_size"]]
     assert pages["place"][pool].tolist() == list(range(len(pool)))
     assert len(pool) < POOL_CAPACITY
@@ -164,8 +172,12 @@ class BayesianContainers(Containers):
     make = staticmethod(MAKERS["bayes-index"])
 
 
-@pytest.mark.parametrize("containers", [WhittleContainers, BayesianContainers])
-def test_every_page_is_in_one_place_whatever_happens(containers):
+@pytest.mark.parametrize(
+    ("containers", "in_full"),
+    [(WhittleContainers, IN_FULL), (BayesianContainers, IN_FULL), (BayesianContainers, 7)],
+)
+def test_every_page_is_in_one_place_whatever_happens(containers, in_full, monkeypatch):
+    monkeypatch.setattr(policy_module, "IN_FULL", in_full)
     run_state_machine_as_test(
         containers, settings=settings(max_examples=60, stateful_step_count=40)
     )

@@ -9,7 +9,7 @@ import pytest
 from pollwise.objectives import Age, Delay, Detection, Ephemeral, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.page_index import index_of, ticks_between, time_to_reach
-from pollwise.policies.index.state import NO_SURGE
+from pollwise.policies.index.state import NO_SURGE, ODDS_UNIT, TICK_UNIT
 from pollwise.policies.index.worth import clock_table, surge_kind
 from pollwise.rates.lattice import RATE_COUNT, RATES, time_at, time_step
 from pollwise.types import Observation, Outcome, Page
@@ -97,8 +97,9 @@ def certain_of(place: int, objective, **fields) -> BayesianIndex:
     policy.add([Page(0, seen_at=0.0)])
     own = policy.state.pages[0]
     policy.state.shared["belief"] = np.eye(RATE_COUNT)[place]
+    units = {"clock_odds": ODDS_UNIT, "tick": TICK_UNIT}
     for name, value in fields.items():
-        own[name] = value
+        own[name] = value / units.get(name, 1.0)
     return policy
 
 
@@ -137,18 +138,18 @@ def test_right_after_a_surge_the_index_is_that_of_a_cycle_with_one(objective, su
 
 
 def test_a_page_by_the_clock_is_due_at_a_tick():
-    policy = certain_of(40, Freshness(), clock_odds=5.0, tick=18_000.0, seen_at=3 * DAY + 30_000.0)
+    policy = certain_of(40, Freshness(), clock_odds=5.0, tick=21_600.0, seen_at=3 * DAY + 30_000.0)
     state, (table, _) = policy.state, clock_table(Freshness())
     for ticks in (1, 2, 5):
         price = table[ticks, 40] * 0.999
         due = 3 * DAY + 30_000.0 + time_to_reach(state.pages, state.shared, 0, price)
-        assert due == pytest.approx((3 + ticks) * DAY + 18_000.0)
+        assert due == pytest.approx((3 + ticks) * DAY + 21_600.0)
 
 
 def test_a_copy_made_at_the_tick_waits_for_the_next_one():
-    policy = certain_of(40, Detection(), clock_odds=5.0, tick=18_000.0, seen_at=18_000.0)
+    policy = certain_of(40, Detection(), clock_odds=5.0, tick=21_600.0, seen_at=21_600.0)
     state = policy.state
-    assert ticks_between(state.pages[0], 18_000.0, 18_000.0 + DAY) == 1
+    assert ticks_between(state.pages[0], 21_600.0, 21_600.0 + DAY) == 1
     assert time_to_reach(state.pages, state.shared, 0, 1e-6) == DAY
 
 

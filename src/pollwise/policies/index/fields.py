@@ -1,0 +1,70 @@
+"""Fields of a page that are kept in another form, to save bytes: compiled functions."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.kernel_cache import kernel
+from pollwise.policies.index.state import ODDS_UNIT, TICK_UNIT, IndexState
+
+__all__ = [
+    "clock_odds_of",
+    "date_odds_of",
+    "set_clock_odds",
+    "set_date_odds",
+    "set_tick",
+    "site_of",
+    "sites_of",
+    "tick_of",
+]
+
+
+@kernel(forceinline=True, allocates=False)
+def site_of(kinds: Any, own: Any) -> int:
+    """The number of the site of a page; -1: it has none."""
+    return int(kinds[own.kind].site) if own.kind >= 0 else -2 - int(own.kind)
+
+
+def sites_of(state: IndexState, page_ids: Any) -> NDArray[np.int64]:
+    """The same of several pages, not compiled."""
+    kinds: NDArray[np.int64] = state.pages["kind"][page_ids].astype(np.int64)
+    sites, has_kind = -2 - kinds, kinds >= 0
+    sites[has_kind] = state.kinds["site"][kinds[has_kind]]
+    return sites
+
+
+@kernel(forceinline=True, allocates=False)
+def clock_odds_of(own: Any) -> float:
+    """The log-odds that a page changes by the clock."""
+    return float(own.clock_odds * ODDS_UNIT)
+
+
+@kernel(forceinline=True, allocates=False)
+def set_clock_odds(own: Any, odds: float) -> None:
+    """Keep them; they are from -16 to 15.9."""
+    own.clock_odds = round(odds / ODDS_UNIT)
+
+
+@kernel(forceinline=True, allocates=False)
+def date_odds_of(own: Any) -> float:
+    """The log-odds that the times told of a page are those of its answers."""
+    return float(own.date_odds * ODDS_UNIT)
+
+
+@kernel(forceinline=True, allocates=False)
+def set_date_odds(own: Any, odds: float) -> None:
+    """Keep them; they are from -16 to 15.9."""
+    own.date_odds = round(odds / ODDS_UNIT)
+
+
+@kernel(forceinline=True, allocates=False)
+def tick_of(own: Any) -> float:
+    """The second of the day (UTC) after which a page has changed, if by the clock."""
+    return float(own.tick * TICK_UNIT)
+
+
+@kernel(forceinline=True, allocates=False)
+def set_tick(own: Any, tick: float) -> None:
+    """Keep it, to less than a second."""
+    own.tick = round(tick / TICK_UNIT) % 65_536
