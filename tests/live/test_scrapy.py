@@ -345,7 +345,7 @@ async def test_many_pages_and_polls_hold_few_requests(server, tmp_path):
         "            print(sum(map(len, live_refs.values())), file=file)\n"
     )
     crawls = Crawls(tmp_path, spider)
-    await crawls.run(server.url("/"), polls=800, POLLWISE_BUDGET="2000/second")
+    await crawls.run(server.url("/"), polls=1000, POLLWISE_BUDGET="2000/second")
     assert len({page for page, _ in crawls.polls}) > 460
     assert int((tmp_path / "live").read_text()) < 30
 
