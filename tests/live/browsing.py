@@ -1,7 +1,6 @@
 """A page of a real browser that looks at a server of a database."""
 
 import asyncio
-import shutil
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from pollwise.dashboard.server import answer
@@ -10,24 +9,23 @@ from pollwise.web.own_servers import address_of, listen_on
 
 
 @asynccontextmanager
-async def browsing(db, *, scheme="light", width=1280, scripts=True):
-    """A page of a browser that has asked a server of this database for nothing yet."""
-    from playwright.async_api import async_playwright
+async def browsing(chromium, db, *, scheme="light", width=1280, scripts=True):
+    """A page of a browser that has asked a server of this database for nothing yet.
 
+    It shares nothing with other pages of this browser.
+    """
     stop = asyncio.Event()
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(listen_on("127.0.0.1", 0, "give another one"))
         serving = asyncio.create_task(answer(AnsweringTerms(db), listener, stop))
         stack.callback(stop.set)
-        driver = await stack.enter_async_context(async_playwright())
-        chromium = await driver.chromium.launch(executable_path=shutil.which("chromium"))
-        stack.push_async_callback(chromium.close)
         context = await chromium.new_context(
             base_url=address_of(listener),
             color_scheme=scheme,
             viewport={"width": width, "height": 900},
             java_script_enabled=scripts,
         )
+        stack.push_async_callback(context.close)
         view = await context.new_page()
         view.set_default_timeout(30_000)
         view.complaints = []
@@ -35,7 +33,7 @@ async def browsing(db, *, scheme="light", width=1280, scripts=True):
         view.on("pageerror", lambda error: view.complaints.append(str(error)))
         yield view
         stop.set()
-        await chromium.close()
+        await context.close()
         await serving
 
 

@@ -1,10 +1,12 @@
 """A web site on the loopback interface that answers as a test says, and a clock that stands."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 
 import pytest
+import pytest_asyncio
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
@@ -91,6 +93,17 @@ async def other_site() -> AsyncIterator[Site]:
     await site.server.start_server()
     yield site
     await site.server.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def chromium():
+    """A browser for the tests of a module: to start one takes longer than most of them."""
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as driver:
+        browser = await driver.chromium.launch(executable_path=shutil.which("chromium"))
+        yield browser
+        await browser.close()
 
 
 @pytest.fixture

@@ -20,6 +20,9 @@ POLLS = 20
 LOOKS = [("light", 1200), ("dark", 1280), ("light", 390)]
 
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _browser():
     pytest.importorskip("axe_playwright_python")
@@ -93,8 +96,8 @@ async def cut_labels(view):
 
 
 @pytest.mark.parametrize(("scheme", "width"), LOOKS)
-async def test_the_views_can_be_read_by_everybody(watch, scheme, width):
-    async with browsing(watch, scheme=scheme, width=width) as view:
+async def test_the_views_can_be_read_by_everybody(chromium, watch, scheme, width):
+    async with browsing(chromium, watch, scheme=scheme, width=width) as view:
         for path, selector in (
             ("/", "#forecast svg"),
             ("/?step=36", "#forecast button"),
@@ -109,24 +112,24 @@ async def test_the_views_can_be_read_by_everybody(watch, scheme, width):
         assert view.complaints == []
 
 
-async def test_a_new_database_says_what_to_do(tmp_path):
+async def test_a_new_database_says_what_to_do(chromium, tmp_path):
     with Store.open(tmp_path / "new.db"):
         pass
-    async with browsing(tmp_path / "new.db") as view:
+    async with browsing(chromium, tmp_path / "new.db") as view:
         await opened(view, "/", "textarea[name=urls]")
         assert await violations(view) == []
 
 
-async def test_texts_of_strangers_are_texts(watch):
-    async with browsing(watch) as view:
+async def test_texts_of_strangers_are_texts(chromium, watch):
+    async with browsing(chromium, watch) as view:
         await opened(view, "/pages/0", "#difference .hunk")
         assert HOSTILE in await view.inner_text("h1")
         assert HOSTILE in await view.inner_text("#difference .hunk")
         assert await view.evaluate("window.hacked") is None
 
 
-async def test_the_slider_tells_another_budget_and_a_button_makes_it_the_budget(watch):
-    async with browsing(watch) as view:
+async def test_the_slider_tells_another_budget_and_a_button_makes_it_the_budget(chromium, watch):
+    async with browsing(chromium, watch) as view:
         await opened(view, "/", "#forecast svg")
         before = await view.get_attribute("#forecast", "data-value")
         await view.focus("#step")
@@ -143,8 +146,8 @@ async def test_the_slider_tells_another_budget_and_a_button_makes_it_the_budget(
         assert "120/hour" in await view.inner_text("#well")
 
 
-async def test_a_change_arrives_without_reloading_and_disturbs_nobody(watch):
-    async with browsing(watch) as view:
+async def test_a_change_arrives_without_reloading_and_disturbs_nobody(chromium, watch):
+    async with browsing(chromium, watch) as view:
         await opened(view, "/pages/0", "#difference .hunk")
         await view.evaluate("window.mine = 1")
         await view.click("#history summary")
@@ -161,8 +164,8 @@ async def test_a_change_arrives_without_reloading_and_disturbs_nobody(watch):
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-async def test_what_is_wanted_is_set_with_and_without_scripts(watch, scripts):
-    async with browsing(watch, scripts=scripts) as view:
+async def test_what_is_wanted_is_set_with_and_without_scripts(chromium, watch, scripts):
+    async with browsing(chromium, watch, scripts=scripts) as view:
         await opened(view, "/pages/1", "#settings-weight")
         await view.fill("#settings-weight", "-3")
         await view.fill("#settings-name", "Ships & boats")
@@ -179,8 +182,8 @@ async def test_what_is_wanted_is_set_with_and_without_scripts(watch, scripts):
         assert (page.weight, page.name) == (3.0, "Ships & boats")
 
 
-async def test_without_scripts_a_page_is_paused_resumed_and_removed(watch):
-    async with browsing(watch, scripts=False) as view:
+async def test_without_scripts_a_page_is_paused_resumed_and_removed(chromium, watch):
+    async with browsing(chromium, watch, scripts=False) as view:
         await opened(view, "/pages/2", "text=Pause")
         await view.click("text=Pause")
         await view.wait_for_selector("text=Resume")
@@ -195,8 +198,8 @@ async def test_without_scripts_a_page_is_paused_resumed_and_removed(watch):
             assert store.find_page("http://c.example/") is None
 
 
-async def test_without_scripts_another_budget_is_looked_at_by_its_address(watch):
-    async with browsing(watch, scripts=False) as view:
+async def test_without_scripts_another_budget_is_looked_at_by_its_address(chromium, watch):
+    async with browsing(chromium, watch, scripts=False) as view:
         await opened(view, "/", "body")
         while not await view.query_selector("#forecast svg"):
             await opened(view, "/?budget=90/hour", "body")

@@ -20,6 +20,9 @@ PATHS = ["/pages", "/pages?sort=index&q=a", "/changes", "/hosts", "/settings"]
 LOOKS = [("light", 1280), ("dark", 1280), ("light", 390)]
 
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _browser():
     pytest.importorskip("axe_playwright_python")
@@ -60,10 +63,10 @@ def kept(db):
 
 
 @pytest.mark.parametrize(("scheme", "width"), LOOKS)
-async def test_the_views_can_be_read_by_everybody(watch, scheme, width):
+async def test_the_views_can_be_read_by_everybody(chromium, watch, scheme, width):
     from axe_playwright_python.async_playwright import Axe
 
-    async with browsing(watch, scheme=scheme, width=width) as view:
+    async with browsing(chromium, watch, scheme=scheme, width=width) as view:
         for path in PATHS:
             await ready(view, path)
             found = (await Axe().run(view)).response["violations"]
@@ -74,10 +77,10 @@ async def test_the_views_can_be_read_by_everybody(watch, scheme, width):
         assert view.complaints == []
 
 
-async def test_on_a_phone_the_rows_of_lists_are_short_cards(watch):
+async def test_on_a_phone_the_rows_of_lists_are_short_cards(chromium, watch):
     measure = """rows => rows.map(row => [row.offsetHeight,
         [...row.querySelectorAll("td, th")].every(cell => cell.scrollWidth <= cell.clientWidth)])"""
-    async with browsing(watch, width=390) as view:
+    async with browsing(chromium, watch, width=390) as view:
         for path in ("/pages", "/hosts", "/settings"):
             await ready(view, path)
             cards = await view.eval_on_selector_all(".cards tbody tr", measure)
@@ -89,18 +92,18 @@ async def test_on_a_phone_the_rows_of_lists_are_short_cards(watch):
         assert not await view.locator("[data-label='Host']").first.is_visible()
 
 
-async def test_on_a_phone_a_chart_over_time_shows_the_latest(watch):
+async def test_on_a_phone_a_chart_over_time_shows_the_latest(chromium, watch):
     measure = """box => [box.scrollWidth > box.clientWidth,
         box.firstElementChild.getBoundingClientRect().right - box.getBoundingClientRect().right]"""
-    async with browsing(watch, width=390) as view:
+    async with browsing(chromium, watch, width=390) as view:
         await ready(view, "/pages/0")
         is_cut, beyond = await view.eval_on_selector(".wide .scroll", measure)
         assert is_cut
         assert beyond < 1
 
 
-async def test_pages_are_added_paused_and_removed_without_scripts(watch):
-    async with browsing(watch, scripts=False) as view:
+async def test_pages_are_added_paused_and_removed_without_scripts(chromium, watch):
+    async with browsing(chromium, watch, scripts=False) as view:
         await ready(view, "/pages")
         await view.click("#adding summary")
         await view.fill("#add-urls", "http://d.example/\nnothing")
@@ -126,8 +129,8 @@ async def test_pages_are_added_paused_and_removed_without_scripts(watch):
         assert len(kept(watch)) == 3
 
 
-async def test_changes_are_read_by_keys_alone(watch):
-    async with browsing(watch, scripts=False) as view:
+async def test_changes_are_read_by_keys_alone(chromium, watch):
+    async with browsing(chromium, watch, scripts=False) as view:
         await ready(view, "/changes")
         assert await view.locator(".unread").count() == 2 * (POLLS - 1)
         button = view.locator(".unread button[name=read]").first
@@ -142,8 +145,8 @@ async def test_changes_are_read_by_keys_alone(watch):
         assert await view.locator(".unread").count() == 0
 
 
-async def test_settings_that_somebody_else_changed_are_shown(watch):
-    async with browsing(watch, scripts=False) as view:
+async def test_settings_that_somebody_else_changed_are_shown(chromium, watch):
+    async with browsing(chromium, watch, scripts=False) as view:
         await ready(view, "/settings")
         await view.fill("#settings-budget", "9/hour")
         with Store.open(watch) as store:
@@ -158,8 +161,8 @@ async def test_settings_that_somebody_else_changed_are_shown(watch):
         assert await view.input_value("#settings-budget") == "9/hour"
 
 
-async def test_the_button_below_the_token_does_not_touch_it(watch):
-    async with browsing(watch, width=390) as view:
+async def test_the_button_below_the_token_does_not_touch_it(chromium, watch):
+    async with browsing(chromium, watch, width=390) as view:
         await ready(view, "/pages")
         for complaint in ("", "That is not the token."):
             await view.set_content(bytes(login_page("/", complaint).body).decode())
