@@ -536,3 +536,24 @@ async def test_a_host_that_takes_no_connection_is_said_in_plain_words(clock, sch
     async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
         result = await fetcher.fetch(f"{scheme}://127.0.0.1:{port}/", PageMemory())
     assert result.error == f"no connection to 127.0.0.1:{port} (connection refused)"
+
+
+async def test_where_no_network_is_there_for_several_hosts_none_of_them_has_failed(
+    site, clock, monkeypatch
+):
+    """As after a machine woke: their names cannot be looked up yet."""
+
+    def refuse(*_, **__):
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    site.says("/a", "a")
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
+        for _ in range(2):  # it may be the host's own fault
+            result = await fetcher.fetch("http://one.example/", NOTHING)
+            assert "Temporary failure in name resolution" in result.error
+        for host in ("two", "one"):
+            with pytest.raises(PostponedError, match=r"^no network: no connection to \w+\.example"):
+                await fetcher.fetch(f"http://{host}.example/", NOTHING)
+        assert (await fetcher.fetch(site.url("/a"), NOTHING)).body == b"a"
+        assert (await fetcher.fetch("http://two.example/", NOTHING)).error is not None
