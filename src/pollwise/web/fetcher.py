@@ -569,7 +569,12 @@ def _in_words(error: Exception) -> str:
             why = "connection refused"
         elif isinstance(error.os_error, ssl.SSLCertVerificationError):
             why = f"its certificate is not trusted: {error.os_error.verify_message}"
-        return f"no connection to {error.host}:{error.port} ({why})"
+        elif isinstance(error.os_error, ssl.SSLError) and error.os_error.reason:
+            why = f"TLS failed: {error.os_error.reason.lower().replace('_', ' ')}"
+        elif isinstance(error.os_error, ConnectionError):
+            why = "the server hung up at once"
+        host = f"[{error.host}]" if ":" in error.host else error.host
+        return f"no connection to {host}:{error.port} ({why})"
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "the server hung up before it had answered"
     if isinstance(error, aiohttp.ClientPayloadError):
