@@ -17,6 +17,7 @@ from pollwise.relevance.topic import topic
 from pollwise.relevance.topic_filter import TopicFilter
 from pollwise.store.records import PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory
+from pollwise.web import deadlines
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.polite_fetcher import PoliteFetcher
 from pollwise.web.poller import PollReport, WebPoller
@@ -259,6 +260,31 @@ async def test_a_poll_ends_in_time_with_all_that_comes_before_its_page(site, pol
     assert report.result.observation.outcome is Outcome.FAILED
     assert report.result.error.startswith("no answer within")
     assert [found.page.url for found in report.discovered.new_pages] == [site.url("/b")]
+
+
+async def test_sitemaps_that_were_being_read_as_the_machine_slept_are_read_later(
+    site, poll, monkeypatch
+):
+    monkeypatch.setattr("pollwise.collecting.collecting_poller.LONGEST_POLL", 0.5)
+    since_boot = deadlines.seconds_since_boot
+    awake = asyncio.Event()
+
+    async def sleep(request):
+        monkeypatch.setattr(deadlines, "seconds_since_boot", lambda: since_boot() + 3600.0)
+        await awake.wait()
+        return web.Response(text=site.url("/b"))
+
+    site.says("/robots.txt", f"Sitemap: {site.url('/1.txt')}")
+    site.says("/a", WHALES, Content_Type="text/html")
+    site.answers["/1.txt"] = sleep
+    report = await poll("/a")
+    awake.set()
+    assert report.result.observation.outcome is Outcome.POSTPONED
+    site.says("/1.txt", site.url("/b"))
+    report = await poll("/a")
+    assert report.result.observation.outcome is Outcome.CHANGED
+    assert site.url("/b") in [found.page.url for found in report.discovered.new_pages]
+    assert site.paths == ["/robots.txt", "/1.txt", "/1.txt", "/a"]
 
 
 async def test_a_redirect_is_no_request_but_a_new_page(site, poll):

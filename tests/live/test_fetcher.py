@@ -535,4 +535,48 @@ async def test_a_host_that_takes_no_connection_is_said_in_plain_words(clock, sch
         port = server.getsockname()[1]
     async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
         result = await fetcher.fetch(f"{scheme}://127.0.0.1:{port}/", PageMemory())
+        other = await fetcher.fetch(f"{scheme}://[::1]:{port}/", PageMemory())
     assert result.error == f"no connection to 127.0.0.1:{port} (connection refused)"
+    assert other.error.startswith(f"no connection to [::1]:{port} (")
+
+
+async def test_where_no_network_is_there_for_several_hosts_none_of_them_has_failed(
+    site, clock, monkeypatch
+):
+    """As after a machine woke: their names cannot be looked up yet."""
+
+    def refuse(*_, **__):
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    site.says("/a", "a")
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
+        for _ in range(2):  # it may be the host's own fault
+            result = await fetcher.fetch("http://one.example/", NOTHING)
+            assert "Temporary failure in name resolution" in result.error
+        for host in ("two", "one"):
+            with pytest.raises(PostponedError, match=r"^no network: no connection to \w+\.example"):
+                await fetcher.fetch(f"http://{host}.example/", NOTHING)
+        assert (await fetcher.fetch(site.url("/a"), NOTHING)).body == b"a"
+        assert (await fetcher.fetch("http://two.example/", NOTHING)).error is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "TLS failed: wrong version number"),
+        (b"", "the server hung up at once"),
+    ],
+)
+async def test_why_there_is_no_tls_is_said_in_words(clock, said, why):
+    async def answer(reader, writer):
+        await reader.read(1)
+        writer.write(said)
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
+        result = await fetcher.fetch(f"https://127.0.0.1:{port}/", NOTHING)
+    server.close()
+    assert result.error == f"no connection to 127.0.0.1:{port} ({why})"

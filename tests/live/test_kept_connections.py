@@ -26,6 +26,7 @@ from .warming import WarmFetcher, read_request
 NOTHING = PageMemory()
 KNOWN = PageMemory('"1"', "Sun, 06 Nov 1994 08:49:37 GMT", "b", "t")
 OK = b"HTTP/1.1 200 OK\r\n"
+HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 
 
 async def test_no_session_is_used_for_them(site, clock, monkeypatch):
@@ -80,6 +81,47 @@ async def test_a_304_with_a_body_is_the_last_answer_of_its_connection(clock, lin
             result = await fetcher.fetch(origin + "/", KNOWN)
             assert (result.status, result.error) == (304, None)
             assert host.connections == connected
+
+
+UNCHANGED = b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n"
+TWO = OK + b"Content-Length: 2\r\n\r\n"
+
+
+@pytest.mark.parametrize("more", [b"12345", TWO + b"no"], ids=["garbage", "an answer"])
+@pytest.mark.parametrize(
+    ("pieces", "body"),
+    [
+        ([UNCHANGED], b""),
+        ([HINTS + UNCHANGED], b""),
+        ([HINTS, UNCHANGED], b""),
+        ([TWO + b"ok"], b"ok"),
+        ([TWO, b"ok"], b"ok"),
+        ([TWO[:10], TWO[10:] + b"ok"], b"ok"),
+        ([OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"], b"ok"),
+        ([b"HTTP/1.1 204 No Content\r\n\r\n"], b""),
+    ],
+)
+async def test_what_follows_an_answer_is_dropped_with_its_connection(
+    clock, fetching, pieces, body, more
+):
+    host = Host([*pieces[:-1], pieces[-1] + more], closes=False, pause=0.02)
+    async with serving(host) as origin, fetching(clock=clock, allow_private=True) as fetcher:
+        for connected in (1, 2, 3):
+            result = await fetcher.fetch(origin + "/", KNOWN)
+            assert (result.body, result.error) == (body, None)
+            assert host.connections == connected
+
+
+@pytest.mark.parametrize("protocol", [b"http", b"Http"])
+async def test_the_protocol_may_be_in_lower_case(clock, fetching, protocol):
+    """As for browsers and curl."""
+    answer = protocol + TWO[4:] + b"ok"
+    host = Host([HINTS.lower(), answer], closes=False)
+    async with serving(host) as origin, fetching(clock=clock, allow_private=True) as fetcher:
+        for _ in range(2):
+            result = await fetcher.fetch(origin + "/", NOTHING)
+            assert (result.status, result.body, result.error) == (200, b"ok", None)
+    assert host.connections == 1
 
 
 @dataclass
@@ -266,7 +308,6 @@ def test_they_are_kept_after_the_same_answers(answer):
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 
 
 @pytest.mark.parametrize("before", [[], [HINTS]], ids=["at once", "after an interim answer"])

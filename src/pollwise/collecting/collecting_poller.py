@@ -120,6 +120,8 @@ class CollectingPoller:
         except TimeoutError:
             report = self._web.timed_out(page, memory)
         except PostponedError as error:
+            if visit.reads_sitemaps:
+                self._read.pop(origin_of(page.url), None)
             report = self._web.postponed(page, memory, None, str(error))
         finally:
             del self._begun[page.id]
@@ -183,11 +185,13 @@ class CollectingPoller:
         if delay > _LONGEST_PAUSE:
             why = f"{origin} wants {delay:g} s between requests: robots.txt was one"
             return self._web.postponed(page, memory, rules, why)
+        visit.reads_sitemaps = True
         try:
             refusal = await self._read_sitemaps(rules, origin, visit)
         except PostponedError:
             self._read.pop(origin, None)  # they are read before the next poll
             raise
+        visit.reads_sitemaps = False
         return None if refusal is None else self._web.answered(page, memory, rules, refusal)
 
     async def _read_sitemaps(
@@ -243,3 +247,4 @@ class _Visit:
 
     entries: list[SitemapEntry] = field(default_factory=list)
     requests: int = 0
+    reads_sitemaps: bool = False

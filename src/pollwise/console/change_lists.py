@@ -7,7 +7,7 @@ from rich.text import Text
 from pollwise.console.changes import coloured_lines, print_change
 from pollwise.console.quantities import count, storage
 from pollwise.console.streams import stderr, stdout
-from pollwise.console.tables import moment
+from pollwise.console.tables import folded, moment
 from pollwise.insight.changes import (
     Changes,
     History,
@@ -68,7 +68,7 @@ def print_history(answer: History) -> None:
         return
     is_narrow = console.is_terminal and console.width < _NARROW
     sizes = [] if is_narrow else ["size"]
-    table = Table("version", Column("seen (UTC)", no_wrap=not is_narrow), *sizes, "what")
+    table = Table("version", Column("seen (UTC)", no_wrap=not is_narrow), *sizes, folded("what"))
     for entry in answer.entries:
         brought = entry.kind is None or entry.kind.is_of_content
         size = ("not kept" if brought else "-") if entry.bytes is None else storage(entry.bytes)

@@ -44,8 +44,9 @@ def print_check(page: PageCheck) -> None:
 
 
 def _list_rows(page: PageCheck) -> list[tuple[str, str]]:
+    items = count(page.items or 0, "item")
     shown = [(_when(item), item.title or item.url or item.key) for item in page.newest]
-    return [("counts", f"{count(page.items or 0, 'item')}, the newest:"), *shown]
+    return [("counts", f"{items}, the newest:" if shown else items), *shown]
 
 
 def _when(item: FoundItem) -> str:

@@ -194,7 +194,8 @@ class WatchDisplay(RunDisplay):
             self._write(object_line(at, "poll", level, document(polled)))
         if outcome is Outcome.POSTPONED:
             self._postponed += 1
-            self._tell_postponed(report, url)
+            if not self._outage.hides(observation.page_id):
+                self._tell_postponed(report, url)
             return
         self._polls += 1
         if report.result.masked:

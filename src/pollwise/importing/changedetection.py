@@ -214,8 +214,8 @@ def _page(watch: Mapping[str, Any], index: _Index, left_out: list[str]) -> NewPa
 def _rules(*told: Mapping[str, Any]) -> dict[str, list[str]]:
     """The rules that a watch, its tags and the settings for all have together, each once."""
     return {
-        key: list(dict.fromkeys(text for one in told for text in _texts(one.get(key))))
-        for key in _RULES
+        key: list(dict.fromkeys(text for some in lists if some for text in _texts(some)))
+        for key, lists in ((key, [one.get(key) for one in told]) for key in _RULES)
     }
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from pollwise.store.records import NewPage
 from pollwise.texts import printable
@@ -70,6 +71,7 @@ def without_filters(
     return f"{url}: the {them} no counterpart: {counts}{rest}"
 
 
+@lru_cache(1000)  # tags come again and again
 def tag_of(name: str) -> str:
     """A name of a folder or group as a tag, which is one word; empty if nothing is left of it.
 

@@ -104,12 +104,14 @@ def read_difference(store: StoreReader, page_id: int, url: str, seen_at: float) 
     with store.snapshot():
         lately = max(store.latest_change() - _LATELY, 0)
         record = store.find_page(url)
-        name = "" if record is None else record.page.name
+        called = "" if record is None else record.page.name
         for change in store.changes(after=lately, since=seen_at, page_id=page_id):
-            if change.seen_at == seen_at and change.items:
-                return Difference(name or change.title or "", items=change.items)
+            if change.seen_at == seen_at:
+                called = called or change.title or ""
+                if change.items:
+                    return Difference(called, items=change.items)
         found = difference_at(store, page_id, url, seen_at)
-        return replace(found, title=name or found.title)
+        return replace(found, title=called or found.title)
 
 
 def difference_at(store: StoreReader, page_id: int, url: str, seen_at: float) -> Difference:

@@ -132,7 +132,7 @@ def tagged(db: Place, tag: str) -> list[str]:
             urls += [page.url for page in store.each_outline() if tag in page.tags]
     if not urls:
         raise InputError(
-            f"no page of {db} has the tag {tag}: `{command(db, 'list')}` shows the tags"
+            f"no page of {db} has the tag {tag!r}: `{command(db, 'list')}` shows the tags"
         )
     return urls
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from pollwise.sources.selectors import Selector, compiled
 from pollwise.sources.view import LONGEST_TITLE, UnreadableError
@@ -37,9 +37,9 @@ def head_of(html: str) -> tuple[str, tuple[str, ...]]:
     html = html[:_HEAD]
     tree = tree_of(_head(html).encode(errors="replace"))
     title = tree.css_first("title")
-    if title is None:  # what looked like one was in a comment or a script
+    if title is None or not _is_title(title):  # what looked like one was in a comment or a script
         tree = tree_of(html.encode(errors="replace"))
-        title = tree.css_first("title")
+        title = next(filter(_is_title, tree.css("title")), None)
     feeds = (
         link.attributes.get("href") or ""
         for link in tree.css("link[rel~=alternate i][href]")
@@ -48,6 +48,11 @@ def head_of(html: str) -> tuple[str, tuple[str, ...]]:
     named = tuple(dict.fromkeys(filter(None, map(str.strip, feeds))))
     text = "" if title is None else printable(title.text())
     return text[:LONGEST_TITLE], named[:_MOST_FEEDS]
+
+
+def _is_title(node: LexborNode) -> bool:
+    """Whether a title is not empty, and none of a drawing."""
+    return bool(printable(node.text())) and not node.css_matches("svg title")
 
 
 def _head(html: str) -> str:

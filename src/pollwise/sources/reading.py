@@ -40,6 +40,7 @@ from pollwise.sources.view import (
 from pollwise.texts import printable
 from pollwise.web.noise.blocks import blocks_of, cut
 from pollwise.web.reading.page_encoding import decoded
+from pollwise.web.visible_text import is_html
 
 __all__ = ["LARGE", "read", "read_plainly", "takes_long"]
 
@@ -124,7 +125,8 @@ def _whole(body: bytes, content_type: str | None, kind: Kind) -> View:
             return replace(read_plainly(body, content_type), notice=f"{error}: read byte for byte")
         return View(kind, _hash(body), title, lines)
     view = read_plainly(body, content_type)
-    if kind != "page":
+    # One in UTF-16 is compared by its bytes, and XHTML as XML.
+    if not (kind == "page" or is_html(body, content_type) or (kind == "xml" and is_xhtml(body))):
         return view
     title, feeds = head_of(decoded(body[:_HEAD], content_type))
     return replace(view, kind=kind, title=title, feeds=feeds)

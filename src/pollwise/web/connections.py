@@ -57,7 +57,7 @@ _MANY_HOSTS = 10_000
 _OUR_SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _OUR_SHORTAGE_LOOKING_UP = frozenset({socket.EAI_SYSTEM, socket.EAI_MEMORY})
 _NO_PORT = "no local port is free"
-_UNCHANGED = re.compile(rb"HTTP/1\.[01] 304[ \r]")
+_PROTOCOL = b"HTTP/"
 _HEAD_END = b"\r\n\r\n"
 # Nothing is tried twice: `++` and `*+` give nothing back.
 _LINE = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++:[\t ]*+[\x21-\x7e][\t\x20-\x7e]*+(?<![\t ])\r\n"
@@ -331,6 +331,8 @@ class _Answers(ResponseHandler):
     """Ends a connection that sends one interim answer after another, or what nobody asked for.
 
     The latter would be taken for the answer to the next request, and each answer for the next one.
+    Such are the bodies of a 304, which has none (RFC 9110, 15.4.5), and what goes on after the
+    length that was told. They are no fault of the answer before them.
 
     Most answers to polls are a plain 304. Where one is expected, no parser is made before something
     else has come.
@@ -341,7 +343,7 @@ class _Answers(ResponseHandler):
         self._interim = 0
         self._is_plain_expected = False
         self._has_begun = False
-        """Whether something has come since the request."""
+        """Whether the head of the answer to the request has come; interim ones do not count."""
         self._told: Heard | None = None
         self.is_idle = False
         """Whether it is kept, and no request is under way."""
@@ -387,33 +389,29 @@ class _Answers(ResponseHandler):
                 return
             self.set_response_params(read_until_eof=True, **PARSING)
             self._tell(None)
-        if not self._has_begun:
-            self._has_begun = True
-            data = self._without_body(data)
-        super().data_received(data)
+        while data and not self._has_begun and self.exception() is None:
+            # A head alone: if the parser meets an error, what it found in the same bytes is lost.
+            end = data.find(_HEAD_END)
+            head = data if end < 0 else data[: end + len(_HEAD_END)]
+            data = data[len(head) :]
+            if head[: len(_PROTOCOL)].upper() == _PROTOCOL:  # in lower case some servers send it
+                head = _PROTOCOL + head[len(_PROTOCOL) :]
+            super().data_received(head)
+        if self.exception() is None:
+            super().data_received(data)
         error, body = self.exception(), self._payload
         if error is not None and body is not None and not body.is_eof():
             # aiohttp tells only who waits for a head. And not at once: who was just woken, as a
             # chunk has ended, would not look for it before he waits again.
             self._loop.call_soon(body.set_exception, error)
-
-    def _without_body(self, data: bytes) -> bytes:
-        """The head alone of a 304, which has no body (RFC 9110, 15.4.5); some servers end one.
-
-        What follows would be taken for another answer, so that is the last one of the connection.
-        """
-        if _UNCHANGED.match(data) is None:
-            return data
-        end = data.find(_HEAD_END) + len(_HEAD_END)
-        if len(_HEAD_END) <= end < len(data):
-            self.force_close()
-            return data[:end]
-        return data
+        if self.is_idle and self.should_close:  # released at the end of a body, but more has come
+            self.close()
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         message, _ = data
         if not 100 <= message.code < 200:
             self._interim = 0
+            self._has_begun = True
         elif self._interim == _MAX_INTERIM:
             if self.exception() is None:
                 what = f"more than {_MAX_INTERIM} interim answers"

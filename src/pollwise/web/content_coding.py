@@ -10,6 +10,8 @@ __all__ = ["BodyError", "BodyReader", "too_large"]
 # Each member costs a copy of the rest; no real page comes in more members.
 _MAX_GZIP_MEMBERS = 100
 _GZIP_MAGIC = b"\x1f\x8b"
+_NONE = frozenset({"", "identity", "none", "utf-8"})
+"""The last two name no encoding, but scripts send them where there is none, and browsers go on."""
 
 
 class BodyError(ValueError):
@@ -70,7 +72,7 @@ class BodyReader:
         self.wire_bytes += len(data)
         if not data:
             return
-        if self._encoding in ("", "identity"):
+        if self._encoding in _NONE:
             self._write(data)
         elif self._encoding not in ("gzip", "x-gzip", "deflate"):
             raise BodyError(f"Content-Encoding {self._encoding[:40]!r}, which was not asked for")

@@ -33,6 +33,7 @@ from pollwise.web.headers import (
 )
 from pollwise.web.large_bodies import LargeBodies, Release, release_nothing
 from pollwise.web.own_headers import OwnHeaders
+from pollwise.web.own_network import OwnNetwork
 from pollwise.web.response_head import kept_head
 from pollwise.web.urls import Divided, joined, scope_of, spelled
 
@@ -238,6 +239,8 @@ class HttpFetcher:
     `own_headers` go to hosts whose scopes are in `given`, and to no others; of those that are
     secret see `OwnHeaders`: `given_plain` are the scopes of which http URLs were given.
 
+    `PostponedError` if, since the latest answer, no network was there for other hosts either.
+
     With `proxy` (its URL) all requests go through it, and it may have any address; what the name of
     a host means is then looked up here and checked, but the proxy looks it up anew.
     `PostponedError` if the proxy cannot be reached or wants a login.
@@ -272,6 +275,7 @@ class HttpFetcher:
         self._proxy_headers = {} if proxy is None else self._own_headers.of_proxy(proxy)
         self._large_bodies = LargeBodies(_MAX_LARGE, longest_wait=_LONGEST_WAIT)
         self._deadlines = Deadlines(timeout)
+        self._network = OwnNetwork()
         self._sessions: AsyncExitStack | None = None
 
     async def __aenter__(self) -> Self:
@@ -392,6 +396,8 @@ class HttpFetcher:
             error = _in_words(raised)
             if is_our_shortage(raised):
                 raise PostponedError(f"this machine is short of resources: {error}") from raised
+            if self._network.is_down(raised):
+                raise PostponedError(f"no network: {error}") from raised
         return FetchResult(url, url, error=error)
 
     async def _exchange(
@@ -453,6 +459,7 @@ class HttpFetcher:
 
     def _told(self, url: str, target: str, status: int, told: CIMultiDictProxy[str]) -> FetchResult:
         """The result of an answer with this status and these headers, without the body."""
+        self._network.answered()
         if status == 407 and self._proxy is not None and target.startswith("http:"):
             raise PostponedError(_NO_LOGIN)
         etag, last_modified = told.get("ETag"), told.get("Last-Modified")
@@ -562,7 +569,12 @@ def _in_words(error: Exception) -> str:
             why = "connection refused"
         elif isinstance(error.os_error, ssl.SSLCertVerificationError):
             why = f"its certificate is not trusted: {error.os_error.verify_message}"
-        return f"no connection to {error.host}:{error.port} ({why})"
+        elif isinstance(error.os_error, ssl.SSLError) and error.os_error.reason:
+            why = f"TLS failed: {error.os_error.reason.lower().replace('_', ' ')}"
+        elif isinstance(error.os_error, ConnectionError):
+            why = "the server hung up at once"
+        host = f"[{error.host}]" if ":" in error.host else error.host
+        return f"no connection to {host}:{error.port} ({why})"
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "the server hung up before it had answered"
     if isinstance(error, aiohttp.ClientPayloadError):

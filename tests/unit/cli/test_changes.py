@@ -115,7 +115,7 @@ def test_targets_are_stored_once_and_an_empty_one_is_nobody():
 def test_a_tag_that_no_page_has_is_refused(run, command):
     told = run(command, "--tag", "nosuch")
     assert told.status == 2
-    assert "has the tag nosuch: `pollwise list` shows the tags" in told.err
+    assert "has the tag 'nosuch': `pollwise list` shows the tags" in told.err
 
 
 @pytest.mark.usefixtures("db")

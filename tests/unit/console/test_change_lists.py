@@ -135,14 +135,15 @@ def test_a_diff_in_a_pipe_is_unified(capsys):
 
 
 def test_a_history_on_a_narrow_terminal_has_room_for_what_changed(terminal, monkeypatch):
-    entries = (
-        HistoryEntry(2, 120.0, 60.0, 5_000, "text/html", False, False, "News", "a", "b", ()),
-    )
+    title = "abcdefghijklmnopqrstuvwxyz"
+    entries = (HistoryEntry(2, 120.0, 60.0, 5_000, "text/html", False, False, title, "a", "b", ()),)
     monkeypatch.setenv("COLUMNS", "40")
     with terminal.in_use():
         print_history(History(URL, True, 1, 0, entries))
     assert "changed in" in terminal.plain
     assert "5 kB" not in terminal.plain
+    lines = [line.split("│")[-2].strip() for line in terminal.plain.splitlines() if "│" in line]
+    assert title in "".join(lines)
 
 
 def test_a_diff_on_a_terminal_shows_the_words(terminal):

@@ -38,3 +38,10 @@ def test_of_a_page_without_text_it_is_said_that_nothing_counts(capsys):
     told = capsys.readouterr().out
     assert "nothing: what was read has no text that counts" in told
     assert "beginning" not in told
+
+
+def test_an_empty_list_has_no_newest_item(capsys):
+    print_check(replace(PAGE, kind="feed", items=0, blocks=0, kept=()))
+    told = capsys.readouterr().out
+    assert "0 items" in told
+    assert "newest" not in told

@@ -293,6 +293,8 @@ NO_NETWORK = "no connection to {}.example:80 (Temporary failure in name resoluti
 def polled(page_id: int, error: str | None = None) -> Progress:
     """A poll of one of `HOSTS`."""
     outcome = Outcome.UNCHANGED if error is None else Outcome.FAILED
+    if error is not None and error.startswith("no network"):
+        outcome = Outcome.POSTPONED
     result = PollResult(Observation(page_id, 86_400.0, outcome), PageMemory(), error=error)
     return Progress((), (PollReport(result),))
 
@@ -300,7 +302,8 @@ def polled(page_id: int, error: str | None = None) -> Progress:
 def test_without_a_network_one_line_tells_of_all_pages_and_another_that_it_is_back(capsys):
     with shown_by() as shown:
         for turn_ in (
-            *(polled(i, NO_NETWORK.format(i)) for i in (0, 1, 2, 3, 1)),
+            polled(0, NO_NETWORK.format(0)),
+            *(polled(i, "no network: " + NO_NETWORK.format(i)) for i in (1, 2, 3, 1)),
             *(polled(i) for i in (4, 2, 1, 0)),
             polled(1, NO_NETWORK.format(1)),  # the names of one host alone
             polled(1),

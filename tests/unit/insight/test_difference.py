@@ -150,3 +150,18 @@ def test_what_is_not_selected_is_no_difference(tmp_path):
             seen = Observation(0, float(at), Outcome.CHANGED)
             store.commit(Batch(polls=(PollResult(seen, PageMemory(), version),)))
     assert found_in(tmp_path / "x.db", 1.0) == Difference("", "old", "new")
+
+
+def test_the_title_is_the_one_that_the_poll_found(tmp_path):
+    """That of a feed, of which an old item is different, is not read anew."""
+    db = tmp_path / "a.db"
+    with Store.open(db) as store:
+        store.add_pages([NewPage(URL)], now=0.0)
+        for number in range(2):
+            body = b'{"version": "https://jsonfeed.org/version/1.1", "title": "J%d"}' % number
+            version = Version(0, float(number), "application/json", body, f"{number:032x}")
+            seen = Observation(0, float(number), Outcome.CHANGED)
+            polled = PollResult(seen, PageMemory(), version, title=f"J{number}")
+            store.commit(Batch(polls=(polled,)))
+    found = found_in(db, 1.0)
+    assert (found.title, found.added) == ("J1", '"title": "J1"')

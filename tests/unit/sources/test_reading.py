@@ -12,10 +12,12 @@ from pollwise.sources import feeds, pdf, reading
 from pollwise.sources.reading import read
 from pollwise.sources.recognition import recognised
 from pollwise.sources.view import Parts, UnreadableError, View
+from pollwise.web.reading.page_parser import parse_page
 
 SAMPLES = Path(__file__).parents[2] / "data" / "sources"
 SEEN = json.loads((SAMPLES / "seen.json").read_text(encoding="utf-8"))
-HTML, XML, JSON = "text/html", "application/xml", "application/json"
+HTML, XHTML = "text/html", "application/xhtml+xml"
+XML, JSON = "application/xml", "application/json"
 PAGE = (SAMPLES / "page.html").read_bytes()
 
 
@@ -294,3 +296,18 @@ def test_without_the_libraries(monkeypatch):
     document = read((SAMPLES / "text.pdf").read_bytes(), "application/pdf")
     assert (document.kind, document.blocks) == ("bytes", ())
     assert "pip install 'pollwise[text]'" in document.notice
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        ("<title>News</title><p>It rains".encode("utf-16"), HTML),
+        ("<title>News</title><p>It rains".encode("utf-16-be"), "text/html; charset=utf-16be"),
+        (b"<title>\x01Ne\x1bws\n</title><p>It rains", HTML),
+        (b"<svg><title>Icon</title></svg><title> </title><title>News</title>", HTML),
+        (b"<html xmlns='http://www.w3.org/1999/xhtml'><title>News</title></html>", XHTML),
+    ],
+)
+def test_a_page_has_the_same_title_wherever_it_is_shown(body, content_type):
+    assert read(body, content_type).title == "News"
+    assert parse_page(body, content_type, "http://a/").title == "News"

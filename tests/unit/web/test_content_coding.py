@@ -36,6 +36,11 @@ def test_what_was_compressed_comes_back(body, encoding, piece):
     assert decompress(COMPRESSORS[encoding](body), encoding, 500, piece) == body
 
 
+@pytest.mark.parametrize("encoding", ["", "none", "None", "UTF-8 "])
+def test_what_names_no_encoding_is_passed_over(encoding):
+    assert decompress(b"hello", encoding, 500) == b"hello"
+
+
 @given(
     st.lists(st.binary(max_size=50), min_size=1, max_size=5),
     st.sampled_from(sorted(COMPRESSORS)),

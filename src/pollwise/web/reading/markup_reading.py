@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ada_url import join_url
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from pollwise.texts import printable
 from pollwise.web.reading.link_surroundings import LinkSurroundings
 from pollwise.web.reading.page_tree import tree_of
 from pollwise.web.reading.parsed_page import (
@@ -348,7 +349,7 @@ class _Reading:
             return
         self._titles_left -= 1
         if all(around.tag != "svg" for around in self._around):
-            self._title = _folded(node.text())[:_MAX_TITLE].rstrip()
+            self._title = printable(node.text())[:_MAX_TITLE].rstrip()
 
     def _read_base(self, node: LexborNode) -> None:
         reference = node.attributes.get("href")

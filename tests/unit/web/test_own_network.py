@@ -1,0 +1,38 @@
+"""Failures of this machine's network, told from those of hosts."""
+
+import errno
+import socket
+from unittest.mock import Mock
+
+import aiohttp
+import pytest
+
+from pollwise.web.own_network import OwnNetwork
+
+
+def not_connected(host: str, why: OSError) -> aiohttp.ClientConnectorError:
+    return aiohttp.ClientConnectorError(Mock(host=host), why)
+
+
+@pytest.mark.parametrize(
+    ("why", "is_of_machine"),
+    [
+        (socket.gaierror(socket.EAI_AGAIN, "why"), True),
+        (socket.gaierror(socket.EAI_NONAME, "why"), False),
+        (OSError(errno.ENETUNREACH, "why"), True),
+        (OSError(errno.ENETDOWN, "why"), True),
+        (OSError(errno.EHOSTUNREACH, "why"), False),
+        (OSError(errno.ECONNREFUSED, "why"), False),
+    ],
+)
+def test_it_is_down_if_several_hosts_and_no_other_tell_so(why, is_of_machine):
+    network = OwnNetwork()
+    told = [network.is_down(not_connected(host, why)) for host in "aaba"]
+    assert told == [False, False, is_of_machine, is_of_machine]
+    network.answered()
+    assert not network.is_down(not_connected("a", why))
+
+
+def test_other_errors_do_not_tell():
+    network = OwnNetwork()
+    assert not any(network.is_down(error) for error in [TimeoutError(), OSError(101, "why")] * 2)
