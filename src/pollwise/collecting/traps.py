@@ -23,6 +23,7 @@ _DATED_PATH = re.compile(r"/\d{4}[-/]\d{1,2}(?:[-/]\d{1,2})?/?$")
 _DATED_QUERY = re.compile(r"(?:year|month|week|day|date)=\d|=\d{4}-\d{1,2}(?:-\d{1,2})?(?:&|$)")
 _ROWS = 4
 _WIDTH = 1 << 20
+_LAST = _WIDTH - 1
 _BEGINS = range((_ROWS - 1) * _WIDTH, -1, -_WIDTH)
 _PLACES = Struct(f">{_ROWS}I")
 """The cells of a URL within the rows, the last one first."""
@@ -123,4 +124,4 @@ def _patterns(url: str) -> Iterator[tuple[Trap, str]]:
 def _cells(key: str) -> list[int]:
     """One cell in each row of the sketch."""
     places = _PLACES.unpack(xxhash.xxh3_128_digest(key.encode()))
-    return [row + (place & (_WIDTH - 1)) for row, place in zip(_BEGINS, places, strict=True)]
+    return [begin + (place & _LAST) for begin, place in zip(_BEGINS, places, strict=True)]
