@@ -20,6 +20,7 @@ from pollwise.types import (
     PageMemory,
     Selection,
     Version,
+    discovered_page,
     plain_observation,
     seen_page,
 )
@@ -85,7 +86,12 @@ def test_a_page_that_was_seen_differs_in_nothing_else():
 def test_what_is_made_quickly_is_like_any_other():
     made = plain_observation(7, 5.0, Outcome.UNCHANGED, 4.0, 0.5)
     usual = Observation(7, 5.0, Outcome.UNCHANGED, last_changed_at=4.0, cost=0.5)
-    for quick, like in ((made, usual), (seen_page(Page(3), 5.0, 0), Page(3, seen_at=5.0))):
+    pairs = (
+        (made, usual),
+        (seen_page(Page(3), 5.0, 0), Page(3, seen_at=5.0)),
+        (discovered_page(3, "u", "s", "k"), Page(3, "u", "s", site="s", kind="k")),
+    )
+    for quick, like in pairs:
         assert type(quick) is type(like)
         assert (quick, hash(quick), repr(quick)) == (like, hash(like), repr(like))
         assert pickle.loads(pickle.dumps(quick)) == dataclasses.replace(quick) == like

@@ -20,7 +20,7 @@ from pollwise.kinds import kind_of
 from pollwise.relevance.parsed_text import parse_text
 from pollwise.relevance.topic_filter import TopicFilter
 from pollwise.store.records import Collected, Discoveries, Discovery, PageRecord, PollResult
-from pollwise.types import Links, Outcome, Page
+from pollwise.types import Links, Outcome, Page, discovered_page
 from pollwise.web.crawl_urls import host_of
 from pollwise.web.poller import PollReport
 from pollwise.web.reading.parsed_page import Link
@@ -282,7 +282,7 @@ class DocumentCollection:
             return known
         # Interned: a million pages share a few thousand of these.
         scope, kind = intern(host_of(admitted)), intern(kind_of(admitted))
-        page = Page(self._next_page_id, admitted, scope, site=scope, kind=kind)
+        page = discovered_page(self._next_page_id, admitted, scope, kind)
         self._next_page_id += 1
         self._ids[admitted] = page.id
         self._depths[page.id] = depth

@@ -13,6 +13,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from pollwise.relevance.remembered import Remembered
 from pollwise.web.crawl_urls import host_of
 
 __all__ = ["FEWEST_TERMS", "Duplicates", "believes_canonical", "simhash"]
@@ -26,6 +27,8 @@ _BAND_BITS = 16
 _LOWEST_BITS = (1 << _BAND_BITS) - 1
 _FIRST_SIZE = 1024
 _WEIGHT_UNIT = 16
+
+_REMEMBERED = 2**16
 
 _Whole = TypeVar("_Whole", bound=np.unsignedinteger)
 
@@ -45,15 +48,24 @@ def simhash(counts: Mapping[str, int]) -> int | None:
     """
     if len(counts) < FEWEST_TERMS:
         return None
-    encoded = [term.encode("utf-8", "surrogatepass") for term in counts]
-    terms = np.frombuffer(b"".join(map(xxhash.xxh3_64_digest, encoded)), ">u8").astype(np.uint64)
+    digests = b"".join(map(_DIGESTS.__getitem__, counts))
+    terms = np.frombuffer(digests, ">u8").astype(np.uint64)
     numbers = np.fromiter(counts.values(), np.int64, len(counts))
     features = np.concatenate([terms, _mixed(terms, numbers)])
     bits = np.unpackbits(features.astype(">u8").view(np.uint8)).reshape(-1, 64)
     weights = np.tile(_WEIGHT_UNIT + np.rint(_WEIGHT_UNIT * np.log2(numbers)), 2)
-    # A bit is set where more than half of the weight has it.
-    majority = 2 * (weights @ bits.astype(np.float64)) > weights.sum()
+    weights = weights.astype(np.float32)
+    # A bit is set where more than half of the weight has it. (Floats of 64 bits would hold larger
+    # sums than those of a page's terms, in twice the time.)
+    majority = 2 * (weights @ bits.astype(np.float32)) > weights.sum()
     return int.from_bytes(np.packbits(majority).tobytes(), "big")
+
+
+def _digest(term: str) -> bytes:
+    return xxhash.xxh3_64_digest(term.encode("utf-8", "surrogatepass"))
+
+
+_DIGESTS = Remembered(_digest, _REMEMBERED)
 
 
 def believes_canonical(page: str, declared: str) -> bool:

@@ -60,10 +60,15 @@ class UrlRules:
 
     def refusal(self, url: str) -> Rejected | None:
         """Why a canonical URL is not wanted; None: it is."""
-        if self._allow and not any(pattern.search(url) for pattern in self._allow):
-            return Rejected.NOT_ALLOWED
-        if any(pattern.search(url) for pattern in self._deny):
-            return Rejected.DENIED
+        for pattern in self._allow:
+            if pattern.search(url):
+                break
+        else:
+            if self._allow:
+                return Rejected.NOT_ALLOWED
+        for pattern in self._deny:
+            if pattern.search(url):
+                return Rejected.DENIED
         return None
 
     def refusing(self, url: str) -> str | None:
@@ -166,7 +171,7 @@ class LinkFilter:
             return Rejected.TOO_LONG
         path = url[url.index("/", 8) :].partition("?")[0]
         # Wikis have pages with names such as File:Map.png and Node.js.
-        if _NO_TEXT.search(path) and "/wiki/" not in path:
+        if "." in path and _NO_TEXT.search(path) and "/wiki/" not in path:
             return Rejected.NO_TEXT
         if (refusal := self._rules.refusal(url)) is not None:
             return refusal

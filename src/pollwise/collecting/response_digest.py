@@ -5,6 +5,8 @@ The fetch loop gets a digest and only looks things up.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import starmap
+from typing import Any
 
 from pollwise.collecting.duplicates import simhash
 from pollwise.collecting.response_processor import Response
@@ -36,6 +38,24 @@ class Digest:
     noindex: bool
     nofollow: bool
     canonical: str | None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The links by columns, which are pickled and read in a fifth of the time.
+        columns = tuple(zip(*self.links, strict=True))
+        rest = (self.noindex, self.nofollow, self.canonical)
+        return _restored, (self.title, self.text, self.terms, self.simhash, columns, *rest)
+
+
+def _restored(
+    title: str,
+    text: str,
+    terms: ParsedText,
+    simhash: int | None,
+    columns: tuple[tuple[Any, ...], ...],
+    *rest: Any,
+) -> Digest:
+    links = tuple(starmap(Link, zip(*columns, strict=True)))
+    return Digest(title, text, terms, simhash, links, *rest)
 
 
 def digest(response: Response, judge: str | None = None) -> Digest:

@@ -10,18 +10,23 @@ import re
 from array import array
 from collections.abc import Iterator
 from enum import Enum
+from struct import Struct
 
 import xxhash
 
 __all__ = ["Trap", "Traps", "is_endless"]
 
-_MOST_SEGMENTS = 20
+_FEWEST_SEGMENTS, _MOST_SEGMENTS = 3, 20
 _MOST_REPEATS = 3
 _NUMBER = re.compile(r"\b[0-9a-f]{8,}\b|\d+")
 _DATED_PATH = re.compile(r"/\d{4}[-/]\d{1,2}(?:[-/]\d{1,2})?/?$")
 _DATED_QUERY = re.compile(r"(?:year|month|week|day|date)=\d|=\d{4}-\d{1,2}(?:-\d{1,2})?(?:&|$)")
 _ROWS = 4
 _WIDTH = 1 << 20
+_LAST = _WIDTH - 1
+_BEGINS = range((_ROWS - 1) * _WIDTH, -1, -_WIDTH)
+_PLACES = Struct(f">{_ROWS}I")
+"""The cells of a URL within the rows, the last one first."""
 
 
 class Trap(Enum):
@@ -86,6 +91,8 @@ def is_endless(path: str) -> bool:
     (True, False)
     """
     segments = path.split("/")[1:]
+    if len(segments) < _FEWEST_SEGMENTS:
+        return False
     if len(segments) > _MOST_SEGMENTS:
         return True
     words = [segment for segment in segments if not segment.isdigit()]
@@ -116,5 +123,5 @@ def _patterns(url: str) -> Iterator[tuple[Trap, str]]:
 
 def _cells(key: str) -> list[int]:
     """One cell in each row of the sketch."""
-    digest = xxhash.xxh3_128_intdigest(key.encode())
-    return [row * _WIDTH + ((digest >> 32 * row) & (_WIDTH - 1)) for row in range(_ROWS)]
+    places = _PLACES.unpack(xxhash.xxh3_128_digest(key.encode()))
+    return [begin + (place & _LAST) for begin, place in zip(_BEGINS, places, strict=True)]

@@ -10,8 +10,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
-from functools import lru_cache
 from itertools import pairwise
+from string import ascii_lowercase
+
+from pollwise.relevance.remembered import Remembered
 
 __all__ = ["MAX_TERMS", "STOP_WORDS", "term_counts", "terms"]
 
@@ -19,8 +21,7 @@ MAX_TERMS = 2000
 """The distinct terms that one text may have."""
 
 _LONGEST_WORD = 40
-"""Longer ones are passed over before they are looked up: one may be as long as its page, and what
-is remembered of them would fill the memory."""
+_REMEMBERED = 2**17
 
 _STOP_TEXT = """
     about above after again all also although always am among an and another any are as at be
@@ -50,7 +51,10 @@ _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     "\u0900-\u0903\u093a-\u094f\u0962\u0963\u0980-\u0dff"
 )
-_ASCII_WORD = re.compile("[a-z]{2,}")
+_ASCII_LETTERS = bytes(
+    byte if byte in ascii_lowercase.encode() else ord(" ") for byte in bytes(range(256)).lower()
+)
+"""By byte: the lower case of letters, and spaces for all else."""
 _PLAIN_WORD = re.compile("[^\\W\\d_]{2,}")
 _HAS_INTRICATE = re.compile(f"[{_MARKS}{_UNSPACED}]").search
 _STARTS_UNSPACED = re.compile(f"[{_UNSPACED}]").match
@@ -63,15 +67,14 @@ def terms(text: str) -> list[str]:
     >>> terms("The statistics of 42 marine biologists: naïve Bayes, 海洋生物")
     ['statist', 'marin', 'biolog', 'naïv', 'bay', '海洋', '洋生', '生物']
     """
-    words = _words(text)
-    return [term for word in words if len(word) <= _LONGEST_WORD and (term := _term(word))]
+    return [*filter(None, map(_TERMS.__getitem__, _words(text)))]
 
 
 def term_counts(text: str) -> dict[str, int]:
     """How often each term stands in a text; at most `MAX_TERMS` of them, the most frequent."""
     counts: Counter[str] = Counter()
     for word, count in Counter(_words(text)).items():
-        if len(word) <= _LONGEST_WORD and (term := _term(word)):
+        if term := _TERMS[word]:
             counts[term] += count
     return dict(counts.most_common(MAX_TERMS) if len(counts) > MAX_TERMS else counts)
 
@@ -79,7 +82,7 @@ def term_counts(text: str) -> dict[str, int]:
 def _words(text: str) -> Iterable[str]:
     """The words in lower case, and the pairs of characters of scripts without spaces."""
     if text.isascii():
-        return _ASCII_WORD.findall(text.lower())
+        return text.encode().translate(_ASCII_LETTERS).decode().split()
     text = unicodedata.normalize("NFKC", text).casefold()
     if not _HAS_INTRICATE(text):
         return _PLAIN_WORD.findall(text)
@@ -92,10 +95,9 @@ def _pairs(word: str) -> Iterable[str]:
     return map("".join, pairwise(word))
 
 
-@lru_cache(maxsize=2**17)
 def _term(word: str) -> str:
-    """The term of a word in lower case, not of a long one; the empty string where it has none."""
-    if word in STOP_WORDS or len(word) < 2:
+    """The term of a word in lower case; the empty string where it has none."""
+    if word in STOP_WORDS or not 2 <= len(word) <= _LONGEST_WORD:
         return ""
     # Imported here, because it loads the stemmers of all languages, and few runs stem any word.
     from snowballstemmer.english_stemmer import EnglishStemmer
@@ -104,3 +106,6 @@ def _term(word: str) -> str:
     # this costs a hundredth of the stemming.
     stem: str = EnglishStemmer().stemWord(word)
     return stem
+
+
+_TERMS = Remembered(_term, _REMEMBERED)

@@ -42,6 +42,9 @@ _SESSION_IN_PATH = re.compile(
     re.IGNORECASE,
 )
 
+_MAY_HAVE_MORE = re.compile("[?;(]")
+"""What is in a URL of which something may be dropped."""
+
 
 def crawl_url(url: str) -> str:
     """The canonical form of an absolute URL that a crawl discovered.
@@ -57,6 +60,8 @@ def crawl_url(url: str) -> str:
     href = canonical(url)
     if "%" in href:
         href = _PERCENT.sub(_respelled, href)
+    if _MAY_HAVE_MORE.search(href) is None:  # as most
+        return href
     address, _, query = href.partition("?")
     query = _NOT_OF_THE_PAGE.sub("", query).lstrip("&")
     respelled = f"{address}?{query}" if query else address

@@ -1,3 +1,4 @@
+import re
 import tracemalloc
 
 import pytest
@@ -36,6 +37,12 @@ def test_counts_are_those_of_the_terms(text):
 @given(st.text(st.characters(max_codepoint=127), max_size=200))
 def test_case_does_not_matter(text):
     assert terms(text) == terms(text.upper())
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=200))
+def test_words_in_ascii_are_runs_of_letters(text):
+    words = re.findall("[a-z]{2,}", text.lower())
+    assert terms(text) == [term for word in words for term in terms(word)]
 
 
 def test_at_most_so_many_terms_and_the_frequent_ones_stay():

@@ -6,8 +6,8 @@ Berg, B. Dom: Focused crawling, Computer Networks 31, 1999.
 """
 
 import re
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
+from typing import NamedTuple
 from urllib.parse import unquote
 
 __all__ = ["UrlParts", "phrases", "url_parts"]
@@ -19,8 +19,7 @@ _MOST_WORDS = 24
 _MOST_DIRECTORIES = 16
 
 
-@dataclass(frozen=True, slots=True)
-class UrlParts:
+class UrlParts(NamedTuple):
     """The host of a URL, its directories (outermost first, the host not among them), its words.
 
     The last directory is the page's own: that of `/a/b.html` is `a/b`, which has the pages below
@@ -41,12 +40,12 @@ words=('random', 'normal', 'distribution', 'normal distribution'))
     """
     host, _, path = url.partition("://")[2].partition("/")
     *inner, last = unquote(path.partition("#")[0]).split("/")
-    stem = _ENDING.sub("", last)
+    stem = _ENDING.sub("", last) if "." in last else last
     segments = [segment for segment in inner if segment][: _MOST_DIRECTORIES - 1]
     if stem not in ("", "index"):
         segments.append(stem)
-    directories = tuple("/".join(segments[: n + 1]) for n in range(len(segments)))
-    found = dict.fromkeys(word for segment in segments for word in phrases(segment))
+    directories = tuple(accumulate(segments, "{}/{}".format))
+    found = dict.fromkeys(chain.from_iterable(map(phrases, segments)))
     return UrlParts(host, directories, tuple(found))
 
 

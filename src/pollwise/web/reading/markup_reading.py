@@ -69,8 +69,8 @@ _KINDS = {
 }
 """The kinds of nodes; any other is `_BLOCK`."""
 _HIDING = '[hidden], [style*="none" i]'
-_WRAPPING = "a, b, code, em, i, span, strong"
-"""The elements that are most frequent among those that do not interrupt, as a selector."""
+_WRAPPING = ["b", "code", "em", "i", "span", "strong"]
+"""The elements that are most frequent among those that do not interrupt, but for links."""
 
 _CLASS = re.compile(r"\s*([\w-]{1,30})")
 _NOT_DISPLAYED = re.compile(r"display\s*:\s*none", re.IGNORECASE)
@@ -181,8 +181,7 @@ class _Reading:
             return
         self._read_html(root)
         hiding = {node.mem_id for node in tree.css(_HIDING) if _hides(node)} if hides else set()
-        if text_alone:
-            _unwrap(tree, hiding)
+        _unwrap(tree, ["a", *_WRAPPING] if text_alone else _WRAPPING, hiding)
         above: list[tuple[LexborNode, int]] = []
         hidden_at = -1
         parts, around, places = self._parts, self._around, self._places
@@ -419,15 +418,18 @@ def _hides(node: LexborNode) -> bool:
     return "hidden" in told or _NOT_DISPLAYED.search(style) is not None
 
 
-def _unwrap(tree: LexborHTMLParser, hiding: set[int]) -> None:
-    """Take the most frequent elements that do not interrupt out of a tree, but not their content.
+def _unwrap(tree: LexborHTMLParser, names: list[str], hiding: set[int]) -> None:
+    """Take the elements of these names out of a tree, but not their content.
 
     They may be more than all other nodes, and for lexbor that takes a fraction of the time. Those
     without content stay, and hidden ones, by their ids.
     """
-    for node in tree.css(_WRAPPING):
-        if node.mem_id not in hiding:
-            node.unwrap()
+    if hiding:
+        for node in tree.css(", ".join(names)):
+            if node.mem_id not in hiding:
+                node.unwrap()
+    else:
+        tree.unwrap_tags(names)
     tree.merge_text_nodes()
 
 
