@@ -5,9 +5,9 @@
 All figures are of one core, with compiled code ready: of the policy bayes-index and, for
 comparison, of the schedules of Nutch and StormCrawler as rules (`pollwise.policies.rules`). "A
 decision" is one page selected and its poll observed. Bytes per page are those of the policy's own
-arrays. `--pages`: only decisions of bayes-index, with so many pages (ten million take some 7 GB).
-`--growth`: only how long bayes-index lets polls wait at most while it is given so many pages, 1,000
-at a time.
+arrays. `--pages`: only decisions of bayes-index, with so many pages; the benchmark itself takes
+another 16 bytes for each. `--growth`: only how long bayes-index lets polls wait at most while it is
+given so many pages, 1,000 at a time.
 """
 
 import argparse
@@ -37,6 +37,8 @@ COMPARED: tuple[tuple[type[CompiledPolicy], tuple[int, ...]], ...] = (
 """Policies, and for how many pages."""
 GROWN = (100_000, 1_000_000, 10_000_000)
 """To how many pages the policy grows in `growth`."""
+ADDED_AT_ONCE = 1_000_000
+WARMING_UP = 20_000_000
 ADDED = 1_000
 """Pages that are taken up at a time in `growth`."""
 PAGES_A_HOST = 10
@@ -76,16 +78,21 @@ def run(
 
 
 def decisions(kind: type[CompiledPolicy], pages: int, polls: int = 200_000) -> dict[str, Any]:
-    """Decisions in the middle of a run, when every page has been polled about twice."""
+    """Decisions in the middle of a run, when every page has been polled about twice.
+
+    Of very many pages, after so many polls as are `WARMING_UP` at most.
+    """
     rng = np.random.default_rng(0)
     rates = 10.0 ** rng.uniform(-3, 1, pages) / pages
     policy = kind()
     seen_at = -rng.random(pages) * pages
-    policy.add([Page(i, seen_at=moment) for i, moment in enumerate(seen_at.tolist())])
-    observations = blank_observation()
-    run(policy.state, observations, rates, seen_at, 0.0, 2 * pages)
+    for first in range(0, pages, ADDED_AT_ONCE):
+        moments = seen_at[first : first + ADDED_AT_ONCE].tolist()
+        policy.add([Page(i, seen_at=moment) for i, moment in enumerate(moments, first)])
+    observations, before = blank_observation(), min(2 * pages, WARMING_UP)
+    run(policy.state, observations, rates, seen_at, 0.0, before)
     begin = time.thread_time()
-    run(policy.state, observations, rates, seen_at, 2.0 * pages, polls)
+    run(policy.state, observations, rates, seen_at, float(before), polls)
     spent = time.thread_time() - begin
     return {
         "policy": NAMES[kind],
