@@ -263,7 +263,8 @@ class BayesianIndex(IndexPolicy):
     def examples(self) -> int:
         """How many pages have polls that told something."""
         pages = self.state.pages
-        return int(((pages["where"] != ABSENT) & (pages["polls"] + pages["dates"] > 0)).sum())
+        has_told = (pages["polls"] > 0) | (pages["dates"] > 0)  # their sum may be too large
+        return int(((pages["where"] != ABSENT) & has_told).sum())
 
     def _watched(self, page_ids: ArrayLike) -> NDArray[np.int64]:
         """The ids as an array; `InputError` for one that no page has."""

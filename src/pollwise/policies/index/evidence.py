@@ -47,7 +47,6 @@ _TOGETHER = SPELL_COUNT // SUMMED_SPELLS
 _RATES_SUMMED = RATES_TOGETHER * _TOGETHER
 _NEVER_NONE = np.float32(1e-30)
 _SPELLS_SEED = 0x5BD1E995
-_PLACE = -1
 
 Bytes = NDArray[np.uint8]
 Codes = NDArray[np.uint16]
@@ -63,11 +62,14 @@ def _spot_of(state: IndexState, page: int) -> int:
 
 @kernel(forceinline=True, allocates=False)
 def leave_spot(state: IndexState, page: int) -> None:
-    """Give the room for evidence in full back."""
+    """Give the room for evidence in full back; nothing is known of the page then."""
     own = state.pages[page]
     if own.spot >= 0:
         state.evidence[own.spot].holder = -1
         own.spot = -1
+        if page < len(state.summaries):  # one from before it had that room
+            state.summaries[page].depths[:] = 0
+            state.summaries[page].spells[:] = 0
 
 
 @kernel(forceinline=True, allocates=False)
@@ -168,7 +170,7 @@ def make_room(state: IndexState, page: int, seed: int) -> None:
         return
     spot: Any = np.int64(page)
     if page >= len(state.evidence) or state.evidence[page].holder >= 0:
-        spot = np.int64(chance_of(seed, _PLACE) * len(state.evidence))
+        spot = np.int64(chance_of(seed, page) * len(state.evidence))
     holder = state.evidence[spot].holder
     if holder >= 0:
         if state.pages[holder].changes >= own.changes:
@@ -198,9 +200,9 @@ def tell_evidence(
             _copy(full.spells, spells[i])
         else:
             likelihood_of_page(state, page, common.likely)
-            first[i] = keep_excerpt(common.likely, codes[i], NEAREST)
+            first[i] = keep_excerpt(common.likely, codes[i], page)
             spells_of_page(state, page, common.own_spells)
-            pack(common.own_spells, spells[i], NEAREST)
+            pack(common.own_spells, spells[i], page)
 
 
 @kernel(nogil=True, allocates=False)

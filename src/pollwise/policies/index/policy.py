@@ -475,6 +475,8 @@ class IndexPolicy(CompiledPolicy):
             sound["first rate"] = can_be_first(given["page.first_rate"])
             for name in _COUNTED:
                 sound[f"number of {name}"] = given[f"page.{name}"] >= 0
+            for name in _UNITS:  # a whole number cannot be NaN
+                sound[f"value of {name}"] = ~np.isnan(given[f"page.{name}"])
         check_sound("an index policy", sound)
 
     def _evidence(self, page_ids: NDArray[np.int64]) -> StateDict:

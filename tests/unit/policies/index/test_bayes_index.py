@@ -12,6 +12,7 @@ from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.base import StateDict
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import form_belief
+from pollwise.policies.index.state import MOST_POLLS
 from pollwise.rates.lattice import RATES
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.worlds.zipf import Zipf
@@ -86,6 +87,13 @@ def test_a_first_copy_with_a_date_teaches_how_old_it_is():
     assert policy.state_dict()["page.polls"].tolist() == [0]  # it was compared with nothing
     assert policy.examples == 1
     assert policy.estimate(0, 30 * DAY).rate_high < 1.0 / DAY
+
+
+def test_a_page_of_very_many_polls_is_an_example():
+    policy = watching([Page(0)])
+    policy.observe([Observation(0, 30 * DAY, Outcome.CHANGED, last_changed_at=10 * DAY)])
+    policy.state.pages["polls"][0] = MOST_POLLS
+    assert policy.examples == 1
 
 
 @pytest.mark.parametrize("told", [-5.0, 0.0, 100.5, math.inf])

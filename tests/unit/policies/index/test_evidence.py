@@ -129,3 +129,33 @@ def test_growing_beyond_the_room_loses_nothing(room):
     assert len(policy.state.summaries) >= 200
     assert np.array_equal(posteriors_of(policy, 16), before)
     assert np.all(policy.state.pages["where"][16:200] == NEW)
+
+
+def test_pages_polled_at_the_same_time_do_not_all_look_at_one_place(room):
+    room(16)
+    policy, rng = BayesianIndex(), np.random.default_rng(0)
+    policy.add([Page(n, seen_at=0.0) for n in range(256)])
+    changing = np.arange(256) >= 128  # the first pages, which found the room free, never change
+    for day in range(1, 31):
+        found = changing & (rng.random(256) < 0.5)
+        policy.observe([Observation(n, day * DAY, Outcome(int(found[n]))) for n in range(256)])
+    assert np.all(changing[policy.state.evidence["holder"]])
+
+
+@pytest.mark.parametrize("places", [1, 3, 100])
+def test_what_was_learned_before_any_poll_can_be_put_back(room, places):
+    room(places)
+    policy = BayesianIndex()
+    policy.add([Page(n, seen_at=0.0) for n in range(24)])
+    nothing = policy.state_dict()
+    for day in range(1, 41):
+        # Page 23 is summed up, until it changes more often than those that have the room.
+        changed = [n < 12 if day < 10 else n == 23 for n in range(24)]
+        policy.observe([Observation(n, day * DAY, Outcome(int(changed[n]))) for n in range(24)])
+    assert policy.state.pages["spot"][23] >= 0
+    policy.load_state_dict(nothing)
+    told = policy.state_dict()
+    assert np.all(policy.state.pages["where"][:24] == NEW)
+    assert unpacked(told["page.likelihood"]) == pytest.approx(1.0, rel=3e-3)
+    assert not unpacked(told["page.spells"]).max() > 1e-20
+    assert np.all(policy.state.evidence["holder"] == -1)

@@ -192,6 +192,15 @@ def test_a_number_below_0_is_damage(name):
         before.load_state_dict(learned)
 
 
+@pytest.mark.parametrize("name", ["date_odds", "tick", "clock_odds"])
+def test_a_value_that_is_no_number_is_damage(name):
+    before = flapping(0.3)
+    learned = {name: array.copy() for name, array in before.state_dict().items()}
+    learned[f"page.{name}"][0] = np.nan
+    with pytest.raises(StateError, match=f"damaged: a value of {name} is not one"):
+        before.load_state_dict(learned)
+
+
 def test_an_id_used_for_another_page_starts_from_nothing():
     policy = flapping(0.0)
     policy.discard([0])

@@ -113,6 +113,7 @@ class Containers(RuleBasedStateMachine):
         self.watched: set[int] = set()
         self.leased: set[int] = set()
         self.add(list(range(count)), new)
+        self.learned = self.policy.state_dict()
 
     @rule(page_ids=some_ids, new=st.booleans())
     def add(self, page_ids: list[int], new: bool) -> None:
@@ -154,10 +155,24 @@ class Containers(RuleBasedStateMachine):
         self.policy.defer(deferred, self.now + pause)
         self.leased.difference_update(deferred)
 
-    @rule()
-    def restore(self) -> None:
-        learned = self.policy.state_dict()
-        self.policy.load_state_dict(learned)
+    @rule(page_ids=some_ids)
+    def copied(self, page_ids: list[int]) -> None:
+        self.policy.copied(page_ids, self.now)
+
+    @rule(page_ids=some_ids)
+    def signal(self, page_ids: list[int]) -> None:
+        self.policy.signal(page_ids, self.now)
+
+    @rule(page_ids=some_ids, pause=pauses)
+    def rest(self, page_ids: list[int], pause: float) -> None:
+        for page_id in self.watched.intersection(page_ids):
+            self.policy.rest(page_id, self.now + pause)
+
+    @rule(is_earlier=st.booleans())
+    def restore(self, is_earlier: bool) -> None:
+        if not is_earlier:
+            self.learned = self.policy.state_dict()
+        self.policy.load_state_dict(self.learned)
 
     @invariant()
     def everything_is_in_its_place(self) -> None:
