@@ -120,6 +120,8 @@ class CollectingPoller:
         except TimeoutError:
             report = self._web.timed_out(page, memory)
         except PostponedError as error:
+            # The machine slept, so they are read before the next poll. Sitemaps that took too long
+            # (`TimeoutError`) are not: each poll would end in reading them.
             if visit.reads_sitemaps:
                 self._read.pop(origin_of(page.url), None)
             report = self._web.postponed(page, memory, None, str(error))

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 
 __all__ = [
-    "NEAREST",
     "bits_of_float",
     "chance_of",
     "float_of_bits",
@@ -28,8 +27,6 @@ __all__ = [
     "unpacked",
 ]
 
-NEAREST = -1
-"""The seed of what is rounded to the nearest code, not at random."""
 _SHIFT = 14
 _FIRST = (127 - 100) << 9
 """2^-100 without its last 14 bits."""
@@ -92,9 +89,7 @@ def _noise(seed: int, number: int) -> Any:
 
 @kernel(forceinline=True, allocates=False)
 def chance_of(seed: int, number: int) -> float:
-    """A random number from 0 to 1, by a hash of a seed and a number; half for `NEAREST`."""
-    if seed == NEAREST:
-        return 0.5
+    """A random number from 0 to 1, by a hash of a seed and a number."""
     return float(_noise(seed, number)) * 2.0**-32
 
 

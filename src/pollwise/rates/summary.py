@@ -22,17 +22,27 @@ from pollwise.kernel_cache import kernel
 from pollwise.rates.lattice import RATE_COUNT
 from pollwise.rates.packed import bits_of_float, chance_of, float_of_bits
 
-__all__ = ["KNOT_COUNT", "likelihood_of_summary", "round_root", "square_of", "summarise"]
+__all__ = [
+    "KNOT_COUNT",
+    "NEAREST",
+    "chance_to_round_up",
+    "likelihood_of_summary",
+    "round_root",
+    "square_of",
+    "summarise",
+]
 
 KNOT_COUNT = 12
+NEAREST = -1
+"""The seed of what is rounded to the nearest code, not at random."""
 _APART = (4, 2, 1)
-"""Rates from one knot to the next: the first that are near enough, for"""
-_WIDEST = (RATE_COUNT, 20, 10)
-"""so many rates, at most, ..."""
-_FIRST_CODES = (0, 13, 50)
-"""Codes of the first knot from which on knots are that far apart."""
+"""How many rates there may be from one knot to the next."""
 _HOPELESS = np.float32(2.0**-16)
-"""... whose likelihood is not below this part of the largest one."""
+"""Rates whose likelihood is below this part of the largest one do not count as likely."""
+_WIDEST = (RATE_COUNT, 20, 10)
+"""How far apart the likely rates are at most where knots are that near to one another."""
+_FIRST_CODES = (0, 13, 50)
+"""Codes of the first knot from which on they are."""
 _DEEPEST = 24.0
 """Bits below the maximum; it takes many polls to tell more."""
 _LAST = 255
@@ -48,6 +58,12 @@ def square_of(root: Any, largest: float) -> Any:
     """The number of a code for 0 to `largest`, whose root it is."""
     part = np.float32(root) * np.float32(math.sqrt(largest) / _LAST)
     return part * part
+
+
+@kernel(forceinline=True, allocates=False)
+def chance_to_round_up(seed: int, number: int) -> float:
+    """The chance for `round_root`: a random one by a seed and a number; half for `NEAREST`."""
+    return 0.5 if seed == NEAREST else chance_of(seed, number)
 
 
 @kernel(forceinline=True, allocates=False)
@@ -108,7 +124,7 @@ def likelihood_of_summary(depths: Bytes, code: int, likelihood: Floats) -> None:
 
 @kernel(allocates=False)
 def summarise(likelihood: Floats, depths: Bytes, seed: int) -> int:
-    """Fill in the depths of a likelihood, rounded by this seed (`pollwise.rates.packed`).
+    """Fill in the depths of a likelihood, rounded by this seed.
 
     Gives the code of the first knot.
     """
@@ -133,5 +149,5 @@ def summarise(likelihood: Floats, depths: Bytes, seed: int) -> int:
     knot = min(max(knot, 0), (RATE_COUNT - 1) // apart - (KNOT_COUNT - 1))
     for n in range(KNOT_COUNT):
         depth = -math.log2(likelihood[(knot + n) * apart] / largest)
-        depths[n] = round_root(depth, _DEEPEST, chance_of(seed, n))
+        depths[n] = round_root(depth, _DEEPEST, chance_to_round_up(seed, n))
     return int(_FIRST_CODES[level] + knot)

@@ -344,13 +344,15 @@ class _Answers(ResponseHandler):
         self._is_plain_expected = False
         self._has_begun = False
         """Whether the head of the answer to the request has come; interim ones do not count."""
+        self._in_head = False
+        """Whether a part of a head has come."""
         self._told: Heard | None = None
         self.is_idle = False
         """Whether it is kept, and no request is under way."""
 
     def set_response_params(self, **params: Any) -> None:
         """See aiohttp: a request is about to be made."""
-        self.is_idle = self._is_plain_expected = self._has_begun = False
+        self.is_idle = self._is_plain_expected = self._has_begun = self._in_head = False
         super().set_response_params(**params)
 
     def expect_plain(self, told: Heard | None) -> None:
@@ -394,8 +396,9 @@ class _Answers(ResponseHandler):
             end = data.find(_HEAD_END)
             head = data if end < 0 else data[: end + len(_HEAD_END)]
             data = data[len(head) :]
-            if head[: len(_PROTOCOL)].upper() == _PROTOCOL:  # in lower case some servers send it
-                head = _PROTOCOL + head[len(_PROTOCOL) :]
+            if not self._in_head and head[: len(_PROTOCOL)].upper() == _PROTOCOL:
+                head = _PROTOCOL + head[len(_PROTOCOL) :]  # in lower case some servers send it
+            self._in_head = end < 0
             super().data_received(head)
         if self.exception() is None:
             super().data_received(data)

@@ -14,7 +14,11 @@ _HOSTS = 2
 
 
 class OwnNetwork:
-    """Knows which hosts could not be asked since any host has answered."""
+    """Knows which hosts could not be asked since any host has answered.
+
+    It cannot tell a machine without a network from a list of hosts that are all out of order: these
+    are postponed as long as none answers.
+    """
 
     def __init__(self) -> None:
         self._not_asked: set[str] = set()

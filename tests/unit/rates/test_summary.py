@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.interpolate import CubicHermiteSpline
 
 from pollwise.rates.lattice import RATE_COUNT, RATES
-from pollwise.rates.packed import NEAREST
 from pollwise.rates.posterior import (
     changed_table,
     forget,
@@ -19,6 +18,7 @@ from pollwise.rates.posterior import (
 )
 from pollwise.rates.summary import (
     KNOT_COUNT,
+    NEAREST,
     likelihood_of_summary,
     round_root,
     square_of,

@@ -14,7 +14,7 @@ import math
 from typing import Any
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.fields import clock_odds_of, set_clock_odds, set_tick, tick_of
+from pollwise.policies.index.fields import code_of_odds, odds_of, set_tick, tick_of
 from pollwise.policies.index.page_index import chance_after, ticks_between
 from pollwise.policies.index.state import LEAST_CLOCK_ODDS, MOST_DATES, TELLS_AFTER, IndexState
 from pollwise.units import DAY
@@ -32,8 +32,8 @@ _LEAST_CHANCE = 0.03
 
 @kernel(forceinline=True, allocates=False)
 def _move_odds(own: Any, by: float) -> None:
-    moved = clock_odds_of(own) + by
-    set_clock_odds(own, min(max(moved, LEAST_CLOCK_ODDS), -LEAST_CLOCK_ODDS))
+    moved = odds_of(own.clock_odds) + by
+    own.clock_odds = code_of_odds(min(max(moved, LEAST_CLOCK_ODDS), -LEAST_CLOCK_ODDS))
 
 
 @kernel(allocates=False)

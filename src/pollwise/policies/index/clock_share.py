@@ -13,7 +13,7 @@ from typing import Any
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.dates import is_stamped
-from pollwise.policies.index.fields import clock_odds_of, site_of
+from pollwise.policies.index.fields import odds_of, site_of
 from pollwise.policies.index.state import FIRST_CLOCK_ODDS, IndexState
 
 __all__ = ["clock_lift", "count_clock", "spoken_for_clock"]
@@ -28,7 +28,9 @@ _PARENT_PAGES = 3.0
 @kernel(forceinline=True, allocates=False)
 def spoken_for_clock(own: Any) -> float:
     """How far the dates and polls of a page speak for the clock; below 0: it has too few dates."""
-    return 1.0 / (1.0 + math.exp(FIRST_CLOCK_ODDS - clock_odds_of(own))) if own.dates > 1 else -1.0
+    if own.dates <= 1:
+        return -1.0
+    return 1.0 / (1.0 + math.exp(FIRST_CLOCK_ODDS - odds_of(own.clock_odds)))
 
 
 @kernel(forceinline=True, allocates=False)

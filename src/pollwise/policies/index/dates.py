@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.fields import date_odds_of, set_date_odds, site_of
+from pollwise.policies.index.fields import code_of_odds, odds_of, site_of
 from pollwise.policies.index.state import IndexState
 from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, time_step
 from pollwise.rates.posterior import learn_last_change
@@ -91,9 +91,9 @@ def learn_date(
     for j in range(RATE_COUNT):
         true_told += belief[j] * RATES[j] * quiet[j]
         untrue_told += belief[j] * untrue[j]
-    odds = date_odds_of(own)
+    odds = odds_of(own.date_odds)
     moved = math.log(max(untrue_told, 1e-30) / max(true_told, 1e-30))
-    set_date_odds(own, min(max(odds + moved, -_MOST_ODDS), _MOST_ODDS))
+    own.date_odds = code_of_odds(min(max(odds + moved, -_MOST_ODDS), _MOST_ODDS))
     return np.float32(math.exp(odds)) * untrue
 
 

@@ -23,12 +23,20 @@ from pollwise.policies.index.state import (
 from pollwise.policies.structures.prefetch import prefetch
 from pollwise.rates.excerpt import keep_excerpt, likelihood_of
 from pollwise.rates.lattice import RATE_COUNT
-from pollwise.rates.packed import NEAREST, chance_of, number_of, pack
-from pollwise.rates.summary import likelihood_of_summary, round_root, square_of, summarise
+from pollwise.rates.packed import chance_of, number_of, pack
+from pollwise.rates.summary import (
+    NEAREST,
+    chance_to_round_up,
+    likelihood_of_summary,
+    round_root,
+    square_of,
+    summarise,
+)
 
 __all__ = [
     "IN_FULL",
     "fetch_evidence",
+    "forget_evidence",
     "keep_likelihood",
     "keep_spells",
     "leave_spot",
@@ -61,15 +69,28 @@ def _spot_of(state: IndexState, page: int) -> int:
 
 
 @kernel(forceinline=True, allocates=False)
+def _clear_summary(state: IndexState, page: int) -> None:
+    if page < len(state.summaries):
+        state.summaries[page].depths[:] = 0
+        state.summaries[page].spells[:] = 0
+
+
+@kernel(forceinline=True, allocates=False)
 def leave_spot(state: IndexState, page: int) -> None:
     """Give the room for evidence in full back; nothing is known of the page then."""
     own = state.pages[page]
     if own.spot >= 0:
         state.evidence[own.spot].holder = -1
         own.spot = -1
-        if page < len(state.summaries):  # one from before it had that room
-            state.summaries[page].depths[:] = 0
-            state.summaries[page].spells[:] = 0
+        _clear_summary(state, page)  # one from before it had that room
+
+
+@kernel(nogil=True, allocates=False)
+def forget_evidence(state: IndexState, pages: NDArray[np.int64]) -> None:
+    """Forget what the polls of pages have told; none of them stands in line."""
+    for page in pages:
+        leave_spot(state, page)
+        _clear_summary(state, page)
 
 
 @kernel(forceinline=True, allocates=False)
@@ -125,6 +146,15 @@ def keep_likelihood(state: IndexState, page: int, likelihood: Floats, seed: int)
         own.first_rate = summarise(likelihood, state.summaries[page].depths, seed)
 
 
+@kernel(forceinline=True, allocates=False)
+def _summed(spells: Floats, part: int) -> Any:
+    """The spells in one part of a summary."""
+    total = np.float32(0.0)
+    for n in range(part * _TOGETHER, (part + 1) * _TOGETHER):
+        total += spells[n]
+    return total
+
+
 @kernel(allocates=False)
 def keep_spells(state: IndexState, page: int, spells: Floats, seed: int) -> None:
     """The same for its spells."""
@@ -134,17 +164,11 @@ def keep_spells(state: IndexState, page: int, spells: Floats, seed: int) -> None
         return
     most = np.float32(_MOST_SPELLS)
     for n in range(SUMMED_SPELLS):
-        part = np.float32(0.0)
-        for m in range(n * _TOGETHER, (n + 1) * _TOGETHER):
-            part += spells[m]
-        most = max(most, part)
+        most = max(most, _summed(spells, n))
     scale = _MOST_SPELLS / most
     for n in range(SUMMED_SPELLS):
-        part = np.float32(0.0)
-        for m in range(n * _TOGETHER, (n + 1) * _TOGETHER):
-            part += spells[m]
-        code = round_root(float(part * scale), _MOST_SPELLS, chance_of(seed, n))
-        state.summaries[page].spells[n] = code
+        part, chance = float(_summed(spells, n) * scale), chance_to_round_up(seed, n)
+        state.summaries[page].spells[n] = round_root(part, _MOST_SPELLS, chance)
 
 
 @kernel(allocates=False)

@@ -8,16 +8,7 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.state import ODDS_UNIT, TICK_UNIT, IndexState
 
-__all__ = [
-    "clock_odds_of",
-    "date_odds_of",
-    "set_clock_odds",
-    "set_date_odds",
-    "set_tick",
-    "site_of",
-    "sites_of",
-    "tick_of",
-]
+__all__ = ["code_of_odds", "odds_of", "set_tick", "site_of", "sites_of", "tick_of"]
 
 
 @kernel(forceinline=True, allocates=False)
@@ -35,27 +26,15 @@ def sites_of(state: IndexState, page_ids: Any) -> NDArray[np.int64]:
 
 
 @kernel(forceinline=True, allocates=False)
-def clock_odds_of(own: Any) -> float:
-    """The log-odds that a page changes by the clock."""
-    return float(own.clock_odds * ODDS_UNIT)
+def odds_of(code: Any) -> float:
+    """The log-odds of the code that is kept of them."""
+    return float(code * ODDS_UNIT)
 
 
 @kernel(forceinline=True, allocates=False)
-def set_clock_odds(own: Any, odds: float) -> None:
-    """Keep them; they are from -16 to 15.9."""
-    own.clock_odds = round(odds / ODDS_UNIT)
-
-
-@kernel(forceinline=True, allocates=False)
-def date_odds_of(own: Any) -> float:
-    """The log-odds that the times told of a page are those of its answers."""
-    return float(own.date_odds * ODDS_UNIT)
-
-
-@kernel(forceinline=True, allocates=False)
-def set_date_odds(own: Any, odds: float) -> None:
-    """Keep them; they are from -16 to 15.9."""
-    own.date_odds = round(odds / ODDS_UNIT)
+def code_of_odds(odds: float) -> int:
+    """The reverse, for log-odds from -16 to 15.9."""
+    return round(odds / ODDS_UNIT)
 
 
 @kernel(forceinline=True, allocates=False)

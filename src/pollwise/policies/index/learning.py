@@ -26,7 +26,7 @@ from pollwise.policies.index.evidence import (
     make_room,
     spells_of_page,
 )
-from pollwise.policies.index.fields import set_clock_odds
+from pollwise.policies.index.fields import code_of_odds
 from pollwise.policies.index.page_index import by_clock, ticks_between
 from pollwise.policies.index.prior import count_pages
 from pollwise.policies.index.sites import note_change, note_poll
@@ -175,7 +175,7 @@ def learn(state: IndexState, observation: Any) -> None:
     dated = dated and not last_changed_at <= own.seen_at
     if is_stamped(state, own):
         dated = False
-        set_clock_odds(own, LEAST_CLOCK_ODDS)
+        own.clock_odds = code_of_odds(LEAST_CLOCK_ODDS)
     if first:
         _first_poll(state, page, polled_at, dated, last_changed_at)
     else:

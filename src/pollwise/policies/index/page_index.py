@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.fields import clock_odds_of, tick_of
+from pollwise.policies.index.fields import odds_of, tick_of
 from pollwise.policies.index.groups import share_of
 from pollwise.policies.index.state import (
     CHANGED_TABLE,
@@ -139,7 +139,7 @@ def by_clock(own: Any, common: Any) -> bool:
 
     Not while a signal is pending: it tells of a change at another time.
     """
-    odds = clock_odds_of(own) + common.clock_lift
+    odds = odds_of(own.clock_odds) + common.clock_lift
     return not own.signalled and odds > 0.0 and common.clock[1, 0] > 0.0
 
 
@@ -156,7 +156,7 @@ def _awaited_tick(own: Any) -> float:
     If it is taken for such a one only as others are, it is later, when a date tells: polled right
     after its tick, a page that changes every few hours would look like one that changes once a day.
     """
-    return tick_of(own) + (TELLS_AFTER if clock_odds_of(own) < _UNTOLD else 0.0)
+    return tick_of(own) + (TELLS_AFTER if odds_of(own.clock_odds) < _UNTOLD else 0.0)
 
 
 @kernel(forceinline=True, allocates=False)

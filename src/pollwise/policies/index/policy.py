@@ -26,7 +26,12 @@ from pollwise.policies.arrays import (
 from pollwise.policies.base import StateDict
 from pollwise.policies.compiled import CompiledPolicy
 from pollwise.policies.index.dates import FIRST_DATE_ODDS
-from pollwise.policies.index.evidence import IN_FULL, take_evidence, tell_evidence
+from pollwise.policies.index.evidence import (
+    IN_FULL,
+    forget_evidence,
+    take_evidence,
+    tell_evidence,
+)
 from pollwise.policies.index.fields import sites_of
 from pollwise.policies.index.groups import MOST_GROUPS, charge_group
 from pollwise.policies.index.prior import FIRST_BURST_ODDS, base_prior, fast_hope, recount
@@ -196,11 +201,11 @@ class IndexPolicy(CompiledPolicy):
         self.pause(page_ids[paused].tolist())
 
     def _late_since(self) -> float:
-        """Since when pages are there that are added now; NaN: they belong to the first ones."""
+        """Since when pages are there that are added now, as kept; NaN: they are of the first."""
         common = self._state.shared[0]
         selected_at, round_time = common["selected_at"], common["pages"] * common["gap"]
         is_late = selected_at - common["began_at"] > _FIRST_ROUNDS * round_time
-        return float(selected_at) if is_late else math.nan
+        return float(_kept_times(selected_at)) if is_late else math.nan
 
     def _grow(self, pages: int, most: int = sys.maxsize) -> None:
         super()._grow(pages, most)
@@ -215,14 +220,7 @@ class IndexPolicy(CompiledPolicy):
         self.resume(page_ids.tolist())  # as all that are counted out are there
         remove_pages(self._state, page_ids)
         if self._learning:
-            self._forget(page_ids)
-
-    def _forget(self, page_ids: NDArray[np.int64]) -> None:
-        """Give back the room of what was learned of the rates of pages."""
-        state, spots = self._state, self._state.pages["spot"][page_ids]
-        state.evidence["holder"][spots[spots >= 0]] = -1
-        state.pages["spot"][page_ids] = -1
-        state.summaries[page_ids[page_ids < len(state.summaries)]] = 0
+            forget_evidence(self._state, page_ids)
 
     def pause(self, page_ids: Sequence[int]) -> None:
         """Let pages take no part in rounds; see `Pausing`."""
@@ -459,7 +457,9 @@ class IndexPolicy(CompiledPolicy):
             )
             seen_at: NDArray[Any] = state["page.seen_at"][rows]
             spell_at = state["page.spell_at"][rows]
-            spell = np.where(np.isnan(seen_at), spell_at, seen_at - spell_at)
+            # Versions 0.10 rounded the time when a page was added up as well: then it was later.
+            lasted = np.maximum(seen_at - spell_at, 0.0)
+            spell = np.where(np.isnan(seen_at), _kept_times(spell_at), lasted)
             self._state.pages["spell"][ids] = spell
             self._load_signals(ids, {name: state[f"page.{name}"][rows] for name in _SIGNAL_LEARNED})
             self._recount_signals(everyone)
@@ -554,6 +554,13 @@ def narrowed(weights: ArrayLike) -> NDArray[np.float32]:
     """Weights in 32 bits: those too large or too small for these are the largest or smallest."""
     weights, most = np.asarray(weights, np.float64), np.finfo(np.float32)
     return np.clip(weights, np.where(weights > 0.0, most.tiny, 0.0), most.max).astype(np.float32)
+
+
+def _kept_times(times: ArrayLike) -> NDArray[np.float32]:
+    """Times in 32 bits, which are two minutes apart today: the latest that is no later."""
+    exact = np.asarray(times, np.float64)
+    nearest = exact.astype(np.float32)
+    return np.where(nearest > exact, np.nextafter(nearest, np.float32(-math.inf)), nearest)
 
 
 def _with_room(array: NDArray[Any], count: int, **fields: float) -> NDArray[Any]:

@@ -85,7 +85,8 @@ INDEX_PAGE = np.dtype(
         ("before", "i4"),  # the pages of its site beside it, in a ring
         ("after", "i4"),
         # Seconds from the change seen last, or from when the page was added, to the copy. Without a
-        # copy it is the time when it was added, to a minute; NaN: with the first pages.
+        # copy it is the time when it was added, or up to two minutes before; NaN: it was with the
+        # first pages.
         ("spell", "f4"),
         ("burst_odds", "f4"),  # log-odds of changing in bursts, as far as from its polls
         ("changes", "u2"),  # seen by polls: the latest ones, where there are very many

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pollwise.errors import InputError
 from pollwise.objectives import Delay, Detection, Freshness
+from pollwise.policies.arrays import not_after
 from pollwise.policies.base import StateDict
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import form_belief
@@ -332,3 +333,32 @@ def test_what_is_learned_is_saved_in_the_types_of_version_0_9():
     types = {**dict.fromkeys(wide, "f8"), **dict.fromkeys(single, "f4")}
     types |= {"polls": "i4", "dates": "i4", "young": "i1"}
     assert {name: learned[f"page.{name}"].dtype for name in types} == types
+
+
+@given(begin=st.floats(1.5e9, 2.1e9))
+def test_a_page_is_never_older_than_its_copy(begin):
+    """Though the time when it was added is kept to two minutes only."""
+    policy = BayesianIndex()
+    policy.add([Page(0), Page(1)])
+    for second in range(10):
+        (page,) = policy.select(begin + second, 1).page_ids.tolist()
+        policy.observe([Observation(page, begin + second, Outcome.CHANGED)])
+    now = begin + 10.0
+    policy.add([Page(2), Page(3)])
+    policy.observe([Observation(2, now, Outcome.CHANGED)])
+    learned = policy.state_dict()
+    assert now - 129.0 <= learned["page.spell_at"][2:].min() <= now
+    assert not_after(learned, now) is learned
+    restored = BayesianIndex()
+    restored.add([Page(n) for n in range(4)])
+    restored.load_state_dict(learned)
+    assert np.array_equal(restored.state_dict()["page.spell_at"], learned["page.spell_at"])
+
+
+def test_a_page_that_version_0_10_took_for_newer_than_its_copy_is_as_old():
+    policy = watching()
+    learned = policy.state_dict()
+    learned["page.spell_at"] = learned["page.seen_at"] + 45.0
+    policy.load_state_dict(learned)
+    learned["page.spell_at"] = learned["page.seen_at"]
+    assert same(policy.state_dict(), learned)

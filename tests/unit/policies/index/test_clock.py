@@ -9,7 +9,7 @@ from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.clock import learn_tick, ticks_since_change
-from pollwise.policies.index.fields import clock_odds_of, tick_of
+from pollwise.policies.index.fields import odds_of, tick_of
 from pollwise.policies.index.page_index import by_clock, ticks_between
 from pollwise.policies.index.state import (
     CLOCK_DAYS,
@@ -113,21 +113,23 @@ def comparing(times: list[tuple[float, float]]) -> np.void:
 
 def test_the_first_date_only_sets_the_tick():
     own = comparing([(10 * DAY, 2 * DAY + NIGHT)])
-    assert clock_odds_of(own) == FIRST_CLOCK_ODDS
+    assert odds_of(own["clock_odds"]) == FIRST_CLOCK_ODDS
     assert tick_of(own) == pytest.approx(NIGHT + 1200.0, abs=TICK_UNIT / 2)
 
 
 def test_times_of_day_agree_across_midnight():
     own = comparing([(3 * DAY, DAY - 1300.0), (6 * DAY, 5 * DAY - 1100.0)])
-    assert clock_odds_of(own) == pytest.approx(FIRST_CLOCK_ODDS + math.log(29), abs=ODDS_UNIT / 2)
+    assert odds_of(own["clock_odds"]) == pytest.approx(
+        FIRST_CLOCK_ODDS + math.log(29), abs=ODDS_UNIT / 2
+    )
     assert tick_of(own) == pytest.approx(100.0, abs=TICK_UNIT / 2)
 
 
 def test_agreement_says_nothing_soon_after_the_tick_and_difference_always_does():
     soon = comparing([(DAY, NIGHT), (2 * DAY + NIGHT + 600.0, 2 * DAY + NIGHT)])
-    assert clock_odds_of(soon) == FIRST_CLOCK_ODDS
+    assert odds_of(soon["clock_odds"]) == FIRST_CLOCK_ODDS
     late = comparing([(DAY, NIGHT), (2 * DAY + 5 * HOUR, 2 * DAY + 4.5 * HOUR)])
-    assert clock_odds_of(late) == -6.0  # the least that they become
+    assert odds_of(late["clock_odds"]) == -6.0  # the least that they become
 
 
 def test_a_tick_well_known_survives_a_change_at_another_hour():

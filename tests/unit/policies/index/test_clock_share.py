@@ -8,7 +8,7 @@ import pytest
 from pollwise.objectives import Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.clock_share import clock_lift
-from pollwise.policies.index.fields import set_clock_odds, tick_of
+from pollwise.policies.index.fields import code_of_odds, tick_of
 from pollwise.policies.index.page_index import by_clock, index_of, time_to_reach
 from pollwise.policies.index.state import FIRST_CLOCK_ODDS, ODDS_UNIT, TELLS_AFTER
 from pollwise.types import Observation, Outcome, Page
@@ -95,7 +95,7 @@ def test_a_page_with_one_date_is_awaited_when_a_date_will_tell():
         assert (index_of(state.pages, state.shared, 5, now) == 0.0) == waits
     wait = time_to_reach(state.pages, state.shared, 5, 1e-9)
     assert (own["seen_at"] + wait - tick) % DAY == pytest.approx(TELLS_AFTER, abs=2.0)
-    set_clock_odds(own, 1.0)
+    own["clock_odds"] = code_of_odds(1.0)
     wait = time_to_reach(state.pages, state.shared, 5, 1e-9)
     assert (own["seen_at"] + wait - tick) % DAY == pytest.approx(0.0, abs=2.0)
 

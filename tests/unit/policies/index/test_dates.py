@@ -12,7 +12,7 @@ from pollwise.policies.index.dates import (
     is_stamped,
     learn_date,
 )
-from pollwise.policies.index.fields import date_odds_of
+from pollwise.policies.index.fields import odds_of
 from pollwise.policies.index.prior import base_prior
 from pollwise.rates.excerpt import likelihoods_of
 from pollwise.rates.lattice import RATE_COUNT, RATES
@@ -48,7 +48,9 @@ def test_the_odds_are_those_of_bayes():
     untrue = learn_date(own, belief, 60.0, DAY, changed_table(), unchanged_table())
     density = 0.97 / 900 * -math.expm1(-RATES[PLACE] * DAY)
     true = RATES[PLACE] * math.exp(-RATES[PLACE] * 60.0)
-    assert date_odds_of(own) == pytest.approx(FIRST_DATE_ODDS + math.log(density / true), rel=1e-2)
+    assert odds_of(own["date_odds"]) == pytest.approx(
+        FIRST_DATE_ODDS + math.log(density / true), rel=1e-2
+    )
     assert untrue[PLACE] == pytest.approx(math.exp(FIRST_DATE_ODDS) * density, rel=1e-2)
 
 

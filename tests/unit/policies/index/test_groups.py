@@ -78,7 +78,7 @@ def test_shares_hold(objective: Objective, count: int) -> None:
     policy.add(pages)
     world = World(policy, rates_of(count))
     world.run(5 * count)  # five rounds
-    assert shares_in(world.run(5_000), pages) == pytest.approx(SHARES, abs=0.01)
+    assert shares_in(world.run(20_000), pages) == pytest.approx(SHARES, abs=0.01)
 
 
 @pytest.mark.parametrize("objective", [Detection(), Freshness(), Delay()], ids=lambda o: o.name)
@@ -133,7 +133,7 @@ def test_shares_are_of_costs(dear: float) -> None:
     world = sharing({"shop": 0.5}, pages)
     world.cost = costs.__getitem__
     world.run(4_000)
-    cost = world.run(8_000) * np.array(costs)
+    cost = world.run(20_000) * np.array(costs)
     assert cost[:10].sum() / cost.sum() == pytest.approx(0.5, abs=0.02)
 
 
@@ -172,11 +172,11 @@ def test_other_shares_hold_from_now_on() -> None:
     for shares in (SHARES, {"news": 0.1}, {"news": 0.9, "shop": 0.05}):
         policy.share_out(shares, tags)
         world.run(500)
-        told = shares_in(world.run(4_000), pages)
+        told = shares_in(world.run(10_000), pages)
         assert {tag: told[tag] for tag in shares} == pytest.approx(shares, abs=0.01)
     policy.share_out({}, tags)
     world.run(500)
-    free = shares_in(world.run(4_000), pages)
+    free = shares_in(world.run(10_000), pages)
     assert free["news"] < 0.5
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pollwise.objectives import Age, Delay, Detection, Freshness, Objective
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.policies.index.fields import set_clock_odds, set_tick
+from pollwise.policies.index.fields import code_of_odds, set_tick
 from pollwise.types import Observation, Outcome, Page
 
 PAGES = 60
@@ -198,7 +198,7 @@ def test_a_page_that_changes_by_the_clock_can_be_signalled(objective: Objective)
     policy = BayesianIndex(objective=objective)
     policy.add([Page(n, seen_at=0.0) for n in range(3)])
     policy.observe([Observation(n, 9.9 * day, Outcome.CHANGED) for n in range(3)])
-    set_clock_odds(policy.state.pages[0], 5.0)
+    policy.state.pages["clock_odds"][0] = code_of_odds(5.0)
     set_tick(policy.state.pages[0], 0.5 * day)
     before = policy.estimate(0, 10.2 * day)
     assert before.index == 0.0  # it is not yet noon
