@@ -19,7 +19,7 @@ _KINDS = {
     "text": "plain text",
     "bytes": "byte for byte",
 }
-_NOTHING = "nothing: what was read has no text that counts"
+_NO_TEXT = "every byte, as it has no text"
 
 
 def print_check(page: PageCheck) -> None:
@@ -56,7 +56,7 @@ def _when(item: FoundItem) -> str:
 def _block_rows(page: PageCheck) -> list[tuple[str, str]]:
     return [
         ("fetches", _fetches(page)),
-        ("counts", f"{count(page.blocks, 'block')}, beginning with:" if page.blocks else _NOTHING),
+        ("counts", f"{count(page.blocks, 'block')}, beginning with:" if page.blocks else _NO_TEXT),
         *(("", text) for text in page.kept),
         *(("ignored", text) for text in page.ignored),
         *masked_rows(page.masked),

@@ -31,12 +31,12 @@ PAGE = PageCheck(
 )
 
 
-def test_of_a_page_without_text_it_is_said_that_nothing_counts(capsys):
+def test_of_a_page_without_text_it_is_said_that_every_byte_counts(capsys):
     print_check(PAGE)
     assert "1 block, beginning with:" in capsys.readouterr().out
     print_check(replace(PAGE, blocks=0, kept=()))
     told = capsys.readouterr().out
-    assert "nothing: what was read has no text that counts" in told
+    assert "every byte, as it has no text" in told
     assert "beginning" not in told
 
 
