@@ -181,3 +181,17 @@ def test_linear_algebra_has_one_thread_unless_somebody_wants_more(told):
     number, threads = out.split()[-2:]
     assert number == (b"1" if told is None else b"2")
     assert threads == b"1" or told is not None
+
+
+def test_it_ends_without_a_search_for_garbage_in_all_that_was_loaded():
+    code = (
+        "import atexit, gc\n"
+        "from pollwise.cli import main\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 10_000))\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", code, "--version"]
+    out = subprocess.run(
+        command, env=ENVIRONMENT, capture_output=True, text=True, check=True
+    ).stdout
+    assert out.splitlines()[-1] == "True"
