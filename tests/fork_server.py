@@ -37,13 +37,15 @@ from typing import Any, NamedTuple
 
 import pollwise
 
-__all__ = ["ENVIRONMENT", "FORKED", "PROGRAM", "SOURCE", "serve"]
+__all__ = ["ENVIRONMENT", "FORK", "FORKED", "PROGRAM", "SOURCE", "serve"]
 
 _RUN = "from pollwise.cli import main; main()"
 PROGRAM = (sys.executable, "-c", _RUN)
 """The words of the command in a process that loads its modules itself."""
-FORKED = ("a fork of python", "-c", _RUN)
-"""The words of the command in a process that the fork server makes."""
+FORK = ("a fork of python", "-c")
+"""The words before a program, as code, that is run in a process which the fork server makes."""
+FORKED = (*FORK, _RUN)
+"""The words of the command in such a process."""
 SOURCE = str(Path(pollwise.__file__).parents[1])
 ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE}
 """With it, both find the modules that are tested."""
@@ -147,7 +149,7 @@ exec(fork_server.serve({1}))
 
 def _start_process(words: Any, *told: Any) -> int:
     """Start what `subprocess` has to: in the place of `_posixsubprocess.fork_exec`."""
-    if words[0] != FORKED[0]:
+    if words[0] != FORK[0]:
         number: int = _fork_exec(words, *told)
         return number
     _, alone, kept, folder, environment, stdin, _, _, stdout, _, stderr, _, errors = told[:13]

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from .. import fork_server
-from ..fork_server import ENVIRONMENT, FORKED, PROGRAM
+from ..fork_server import ENVIRONMENT, FORK, FORKED, PROGRAM
 
-BY_ITSELF, MADE = PROGRAM[:1], FORKED[:1]
+BY_ITSELF = PROGRAM[:2]
 
 TELLS = f"""
 import contextlib, gc, importlib, json, locale, os, resource, signal, sys, threading, time, warnings
@@ -78,9 +78,9 @@ def test_it_is_like_one_that_began_by_itself(tmp_path: Path, case: str) -> None:
                 **dict.fromkeys(("stdin", "stdout", "stderr"), terminal),
             },
         }[case]
-        for number, interpreter in enumerate((BY_ITSELF, MADE)):
+        for number, interpreter in enumerate((BY_ITSELF, FORK)):
             answer = tmp_path / f"{number}.json"
-            subprocess.run([*interpreter, "-c", TELLS, answer], check=True, **options)
+            subprocess.run([*interpreter, TELLS, answer], check=True, **options)
             told.append(json.loads(answer.read_text()))
             told[-1]["words"][0].remove(str(answer))
             told[-1]["words"][1].remove(str(answer))
@@ -96,7 +96,7 @@ def test_it_has_random_numbers_of_its_own() -> None:
         "print(random.random(), numpy.random.random(), uuid.uuid4(), os.urandom(8))"
     )
     told = [
-        subprocess.run([*MADE, "-c", code], env=ENVIRONMENT, capture_output=True, text=True).stdout
+        subprocess.run([*FORK, code], env=ENVIRONMENT, capture_output=True, text=True).stdout
         for _ in range(3)
     ]
     for numbers in zip(*(line.split() for line in told), strict=True):
@@ -123,9 +123,9 @@ def test_it_has_random_numbers_of_its_own() -> None:
     ],
 )
 def test_it_ends_as_one_that_began_by_itself(code: str, status: int, said: str) -> None:
-    for interpreter in (BY_ITSELF, MADE):
+    for interpreter in (BY_ITSELF, FORK):
         ended = subprocess.run(
-            [*interpreter, "-c", code],
+            [*interpreter, code],
             env=ENVIRONMENT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -140,7 +140,7 @@ async def test_asyncio_starts_signals_and_kills_it() -> None:
     code = "print(*open(0), flush=True); import signal; signal.pause()"
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         process = await asyncio.create_subprocess_exec(
-            *(*MADE, "-c", code),
+            *(*FORK, code),
             env=ENVIRONMENT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -176,8 +176,8 @@ def test_the_server_ends_with_the_tests_and_others_do_not_become_theirs(tmp_path
     code = (
         "import os, subprocess, sys, time\n"
         f"sys.path.insert(0, {str(Path(fork_server.__file__).parent)!r})\n"
-        "from fork_server import ENVIRONMENT, FORKED\n"
-        "made = [*FORKED[:1], '-c', 'import os; print(os.getpid())']\n"
+        "from fork_server import ENVIRONMENT, FORK\n"
+        "made = [*FORK, 'import os; print(os.getpid())']\n"
         "subprocess.run(made, env=ENVIRONMENT, check=True)\n"
         "left = ['sh', '-c', 'sleep 0.2 & exit']\n"
         "subprocess.run(left, check=True)\n"
