@@ -286,7 +286,7 @@ async def test_the_commands_print_it(site, clock, tmp_path):
     async def run(*words: str) -> subprocess.CompletedProcess[str]:
         return await asyncio.to_thread(
             subprocess.run,
-            (*FORKED, *words),
+            (*PROGRAM, *words),
             capture_output=True,
             text=True,
             timeout=60,

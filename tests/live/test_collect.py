@@ -96,7 +96,7 @@ async def test_a_whole_web_is_collected_politely_and_can_be_searched(web, tmp_pa
     on_topic = [url for url in relevant if number_of(url) % 5 == 0]
     assert len(on_topic) > 0.9 * len(relevant) > 5
     found = subprocess.run(
-        [*FORKED, "search", "whale", "--json"], cwd=tmp_path, env=ENVIRONMENT, capture_output=True
+        [*PROGRAM, "search", "whale", "--json"], cwd=tmp_path, env=ENVIRONMENT, capture_output=True
     )
     hits = [hit["url"] for hit in json.loads(found.stdout)["results"]]
     assert hits
