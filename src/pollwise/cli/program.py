@@ -129,7 +129,7 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")
     # Most of what is loaded or read stays: to search it for garbage all the time is of no use.
     gc.set_threshold(_ALLOCATIONS)
-    # At the end all of it goes: to search it once more takes a fifth of the time of a command.
+    # At the end all of it goes: to search it once more takes a quarter of the time of `status`.
     atexit.register(gc.freeze)
     lost = _lost_interrupts()
     try:
