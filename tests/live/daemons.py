@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -14,13 +13,12 @@ from typing import Any
 
 import aiohttp
 
-import pollwise
 from pollwise.live.requests import AddPages, encode_request
 from pollwise.store import Requester
 from pollwise.web.wishes import wished_page
 
-PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
-SOURCE = str(Path(pollwise.__file__).parents[1])
+from ..fork_server import FORKED, PROGRAM, SOURCE
+
 PATIENCE = 200.0
 
 
@@ -37,7 +35,7 @@ class Daemon:
     async def start(self, *words: str, before: tuple[str, ...] = (), **more: Any) -> None:
         """Start it with these words, `before` what prepares it; `more` is told to asyncio."""
         self.process = await asyncio.create_subprocess_exec(
-            *(*before, *PROGRAM),
+            *((*before, *PROGRAM) if before else FORKED),
             *("serve", "--port", "0", *words),
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": SOURCE},

@@ -11,7 +11,8 @@ import grpc
 
 from pollwise.frontier import Client
 
-from .daemons import PATIENCE, PROGRAM, SOURCE
+from ..fork_server import FORKED, PROGRAM, SOURCE
+from .daemons import PATIENCE
 from .preparing import prepared, small_files
 
 WAIT = 60.0
@@ -29,9 +30,11 @@ class FrontierProcess:
         self.start()
 
     def start(self) -> None:
-        limits = () if self.largest_file is None else prepared(small_files(self.largest_file))
+        program = FORKED
+        if self.largest_file is not None:
+            program = (*prepared(small_files(self.largest_file)), *PROGRAM)
         self.process = subprocess.Popen(
-            [*limits, *PROGRAM, "frontier", "--port", str(self.port), *self.words],
+            [*program, "frontier", "--port", str(self.port), *self.words],
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": SOURCE},
             stdout=subprocess.DEVNULL,

@@ -2,10 +2,11 @@
 
 import asyncio
 import json
-import sys
 from asyncio.subprocess import PIPE, STDOUT, Process
 from collections import Counter
 from pathlib import Path
+
+from ..fork_server import ENVIRONMENT, FORK
 
 SPIDER = '''
 import json
@@ -51,10 +52,14 @@ INCREMENTAL = {
 
 
 class Crawls:
-    """Crawls in a folder, with what they left there: items and outcomes, of all crawls so far."""
+    """Crawls in a folder, with what they left there: items and outcomes, of all crawls so far.
 
-    def __init__(self, folder: Path, spider: str = SPIDER) -> None:
+    `python` are the words before the program, which is code.
+    """
+
+    def __init__(self, folder: Path, spider: str = SPIDER, python: tuple[str, ...] = FORK) -> None:
         self.folder = folder
+        self.python = python
         (folder / "spider.py").write_text(spider, encoding="utf-8")
 
     async def start(self, url: str, *, polls: int | None = None, **settings: str) -> Process:
@@ -62,9 +67,10 @@ class Crawls:
         words = [word for name, value in told.items() for word in ("-s", f"{name}={value}")]
         ends = [] if polls is None else ["-a", f"polls={polls}"]
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "scrapy", "runspider", "spider.py", "-a", f"url={url}"),
-            *(*ends, "-o", "items.jsonl", *words),
+            *(*self.python, "from scrapy.cmdline import execute; execute()"),
+            *("runspider", "spider.py", "-a", f"url={url}", *ends, "-o", "items.jsonl", *words),
             cwd=self.folder,
+            env=ENVIRONMENT,
             stdout=PIPE,
             stderr=STDOUT,
         )

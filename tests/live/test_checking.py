@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 import time
 from itertools import count
 from pathlib import Path
@@ -12,7 +11,6 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-import pollwise
 from pollwise.errors import InputError, StoreError
 from pollwise.events import HostBlocked, Tick
 from pollwise.insight.noise import masked_parts
@@ -28,6 +26,8 @@ from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage
 from pollwise.types import MaskState, Outcome, Page, PageMemory
 from pollwise.web.noise.looks import Copy
+
+from ..fork_server import ENVIRONMENT, FORKED, PROGRAM, SOURCE
 
 
 def serve(site) -> None:
@@ -284,14 +284,13 @@ async def test_the_commands_print_it(site, clock, tmp_path):
     await poll(db, site, clock, 3)
 
     async def run(*words: str) -> subprocess.CompletedProcess[str]:
-        program = (sys.executable, "-c", "from pollwise.cli import main; main()")
         return await asyncio.to_thread(
             subprocess.run,
-            (*program, *words),
+            (*PROGRAM, *words),
             capture_output=True,
             text=True,
             timeout=60,
-            env={**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])},
+            env={**os.environ, "PYTHONPATH": SOURCE},
         )
 
     told = await run("check", site.url("/"), "--db", str(db), "--json")
@@ -329,9 +328,8 @@ async def test_a_large_page_is_looked_at_by_another_process(site, clock, tmp_pat
 
 @pytest.mark.parametrize("format", [(), ("--json",)])
 def test_that_a_page_cannot_be_had_is_its_exit_status(format):
-    command = (sys.executable, "-c", "from pollwise.cli import main; main()", "check")
     ended = subprocess.run(
-        [*command, "http://127.0.0.1:9/", "--allow-private", *format],
+        [*PROGRAM, "check", "http://127.0.0.1:9/", "--allow-private", *format],
         capture_output=True,
         text=True,
         timeout=60,
@@ -344,10 +342,17 @@ async def test_the_options_that_errors_name_are_those_of_the_command(site):
     site.says("/", "<p>" + 2_000 * "long ", Content_Type="text/html")
 
     async def check(*options: str) -> subprocess.CompletedProcess[str]:
-        program = (sys.executable, "-c", "from pollwise.cli import main; main()", "check", "--json")
-        command = [*program, site.url("/"), "--allow-private", "--timeout=60", *options]
+        command = [
+            *FORKED,
+            "check",
+            "--json",
+            site.url("/"),
+            "--allow-private",
+            "--timeout=60",
+            *options,
+        ]
         return await asyncio.to_thread(
-            subprocess.run, command, capture_output=True, text=True, timeout=60
+            subprocess.run, command, capture_output=True, text=True, timeout=60, env=ENVIRONMENT
         )
 
     told = await check("--max-size=0.001")

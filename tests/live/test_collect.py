@@ -2,19 +2,15 @@
 
 import asyncio
 import json
-import os
 import re
 import signal
 import subprocess
-import sys
 import time
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 
-import pollwise
 from pollwise.errors import StoreError
 from pollwise.live.collecting import _text_of
 from pollwise.settings import CollectSettings, latest_settings
@@ -22,8 +18,8 @@ from pollwise.store import Store
 from pollwise.testing.document_hosts import DocumentHosts, rapid_fire
 from pollwise.testing.webserver import MisbehavingServer
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])}
-PROGRAM = [sys.executable, "-c", "from pollwise.cli import main; main()"]
+from ..fork_server import ENVIRONMENT, FORKED, PROGRAM
+
 DELAY = 0.02
 QUICK = ["--budget", "1000/second", "--crawl-delay", str(DELAY)]
 PAGES = 30
@@ -57,7 +53,7 @@ async def web(folders):
 
 def started(folder, *words):
     return subprocess.Popen(
-        [*PROGRAM, "collect", *words],
+        [*FORKED, "collect", *words],
         cwd=folder,
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
@@ -110,7 +106,7 @@ async def test_a_whole_web_is_collected_politely_and_can_be_searched(web, tmp_pa
     told = "2 hosts take 100 requests a second of the 1,000"
     assert err.splitlines().count(f"pollwise: so far {told}") == 1
     status = subprocess.run(
-        [*PROGRAM, "status"], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True
+        [*FORKED, "status"], cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True
     )
     assert told in status.stdout
 
@@ -289,7 +285,7 @@ async def test_all_who_tell_the_fringe_tell_the_same(site, tmp_path):
 def fringe(folder):
     """As `status` has it."""
     told = subprocess.run(
-        [*PROGRAM, "status", "--json"], cwd=folder, env=ENVIRONMENT, capture_output=True, check=True
+        [*FORKED, "status", "--json"], cwd=folder, env=ENVIRONMENT, capture_output=True, check=True
     )
     return json.loads(told.stdout)["collection"]["fringe"]
 
@@ -302,7 +298,7 @@ async def test_a_collection_keeps_its_topic_and_is_no_watch_list(web, tmp_path):
     assert "is about another topic (whales)" in err
     again = ["--topic", "whales", *QUICK, "--requests", "2"]
     assert (await finished(started(tmp_path, *again)))[0] == 0
-    watch = [*PROGRAM, "watch", web.urls[0]]
+    watch = [*FORKED, "watch", web.urls[0]]
     done = subprocess.run(watch, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 2
     assert "holds a collection" in done.stderr

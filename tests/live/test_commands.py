@@ -10,15 +10,13 @@ from pathlib import Path
 
 import pytest
 
-import pollwise
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
+from ..fork_server import ENVIRONMENT, FORKED, PROGRAM
 from .telling import but_for_slowness
 
-PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])}
 URL = "http://a.example/"
 
 
@@ -36,7 +34,7 @@ def folder(tmp_path) -> Path:
 def test_a_reader_that_has_gone(folder, words, more):
     reading, writing = os.pipe()
     os.close(reading)
-    command = [*PROGRAM, *words, *more]
+    command = [*FORKED, *words, *more]
     with open(writing, "wb") as out:
         end = subprocess.run(
             command, cwd=folder, env=ENVIRONMENT, stdout=out, stderr=subprocess.PIPE, check=False
@@ -48,7 +46,7 @@ def test_nobody_reads_what_is_wrong(folder):
     out, into = os.pipe()
     os.close(out)
     with open(into, "wb") as closed:
-        command = [*PROGRAM, "status", "--db", "none.db"]
+        command = [*FORKED, "status", "--db", "none.db"]
         end = subprocess.run(command, cwd=folder, env=ENVIRONMENT, stderr=closed, check=False)
     assert end.returncode == 2
 
@@ -82,7 +80,7 @@ def test_an_output_that_is_full(folder, words):
         words = export_of_a_page(folder)
     with open("/dev/full", "wb") as out:
         end = subprocess.run(
-            [*PROGRAM, *words],
+            [*FORKED, *words],
             cwd=folder,
             env=ENVIRONMENT,
             stdout=out,
@@ -183,3 +181,17 @@ def test_linear_algebra_has_one_thread_unless_somebody_wants_more(told):
     number, threads = out.split()[-2:]
     assert number == (b"1" if told is None else b"2")
     assert threads == b"1" or told is not None
+
+
+def test_it_ends_without_a_search_for_garbage_in_all_that_was_loaded():
+    code = (
+        "import atexit, gc\n"
+        "from pollwise.cli import main\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 10_000))\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", code, "--version"]
+    out = subprocess.run(
+        command, env=ENVIRONMENT, capture_output=True, text=True, check=True
+    ).stdout
+    assert out.splitlines()[-1] == "True"

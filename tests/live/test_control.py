@@ -4,18 +4,16 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
-import pollwise
 from pollwise.store import Requester, Store
 from pollwise.testing.webserver import MisbehavingServer
 
-PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
-SOURCE = str(Path(pollwise.__file__).parents[1])
+from ..fork_server import FORKED, PROGRAM, SOURCE
+
 PATIENCE = 300.0
 """Seconds after which what does not happen is a failure."""
 
@@ -31,7 +29,8 @@ class Programs:
 
     async def start(self, *words: str) -> Process:
         process = await asyncio.create_subprocess_exec(
-            *PROGRAM,
+            # Nothing else starts the commands but for watch: they are to load what they need.
+            *(FORKED if words[0] == "watch" else PROGRAM),
             *words,
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": SOURCE},

@@ -10,7 +10,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from .daemons import PATIENCE, PROGRAM, SOURCE, Daemon, answering
+from ..fork_server import FORKED, SOURCE
+from .daemons import PATIENCE, Daemon, answering
 from .preparing import CLOSED_INPUT, HANGUPS_HEEDED, prepared, small_files
 
 FULL_DISK = prepared(small_files(700_000), HANGUPS_HEEDED)
@@ -84,7 +85,7 @@ async def test_what_answers_ends_with_what_polls(daemon):
 
 async def run(folder: Path, *words: str) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(
-        *PROGRAM,
+        *FORKED,
         *words,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": SOURCE, "COLUMNS": "200"},

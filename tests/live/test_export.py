@@ -14,12 +14,11 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 from warcio.recordloader import ArcWarcRecord
 
-import pollwise
 from pollwise.testing.webserver import MisbehavingServer
 
-PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
+from ..fork_server import FORKED, SOURCE
+
 CHECK = (sys.executable, "-c", "from warcio.cli import main; main()", "check")
-SOURCE = str(Path(pollwise.__file__).parents[1])
 PATIENCE = 300.0
 """Seconds after which a process that does not end is a failure."""
 PAGE = b"<title>Whales</title><p>whale whale whale " + b"word " * 500
@@ -34,7 +33,7 @@ def call(tmp_path) -> Call:
 
     async def call(*words: str) -> None:
         process = await asyncio.create_subprocess_exec(
-            *PROGRAM,
+            *FORKED,
             *words,
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": SOURCE},

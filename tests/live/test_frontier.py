@@ -12,7 +12,7 @@ import pytest
 from pollwise.frontier import Client, discovered, known
 from pollwise.frontier.protocol import urlfrontier_pb2 as protocol
 
-from .daemons import PROGRAM
+from ..fork_server import ENVIRONMENT, FORKED
 from .frontiers import WAIT, FrontierProcess
 
 OK, SKIPPED = protocol.AckMessage.OK, protocol.AckMessage.SKIPPED
@@ -523,7 +523,12 @@ def test_an_open_stream_does_not_keep_it_from_ending(start):
 
 def refused(folder, *words):
     ended = subprocess.run(
-        [*PROGRAM, "frontier", *words], cwd=folder, capture_output=True, text=True, timeout=WAIT * 3
+        [*FORKED, "frontier", *words],
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=WAIT * 3,
     )
     assert ended.returncode == 2
     assert ended.stdout == ""

@@ -8,7 +8,8 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from .daemons import PATIENCE, PROGRAM, SOURCE
+from ..fork_server import FORKED, SOURCE
+from .daemons import PATIENCE
 from .postgres import postgres_server
 
 
@@ -36,7 +37,7 @@ async def test_a_watch_can_be_ended(tmp_path: Path) -> None:
         async with TestServer(app) as site:
             words = ("watch", str(site.make_url("/page")), "--budget", "10/second")
             process = await asyncio.create_subprocess_exec(
-                *PROGRAM,
+                *FORKED,
                 *(*words, "--crawl-delay", "0.1", "--allow-private", "--db", server.database()),
                 cwd=tmp_path,
                 env={**os.environ, "PYTHONPATH": SOURCE},

@@ -1,21 +1,18 @@
 """`pollwise collect` among hosts that mean ill: the crawl goes on, and in bounded memory."""
 
 import asyncio
-import os
 import resource
 import signal
 import subprocess
-import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import pollwise
 from pollwise.errors import StoreError
 from pollwise.store import Store
 from pollwise.testing.webserver import MisbehavingServer
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])}
-PROGRAM = [sys.executable, "-c", "from pollwise.cli import main; main()"]
+from ..fork_server import ENVIRONMENT, FORKED, PROGRAM
+
 GOOD = 16
 MOST_MEMORY = 400  # MB of the fetching process; what its code and models take is more than half
 EVIL = (
@@ -80,7 +77,7 @@ async def test_the_crawl_goes_on(tmp_path):
             good.set_page(f"/{n}", f"<title>{n}</title><p>{text}")
         words = ["--topic", "whales", "--seed", f"{good.origin}/0", "--allow-private"]
         # What a first run compiles takes memory that no host has a part in.
-        once = [*PROGRAM, "collect", *words, "--requests", "1", "--db", "once.db"]
+        once = [*FORKED, "collect", *words, "--requests", "1", "--db", "once.db"]
         await asyncio.to_thread(
             subprocess.run, once, cwd=tmp_path, env=ENVIRONMENT, check=True, capture_output=True
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .daemons import PROGRAM
+from ..fork_server import PROGRAM
 
 HIDE, SHOW = b"\x1b[?25l", b"\x1b[?25h"
 

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import sqlite3
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, closing
@@ -15,13 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import pollwise
 from pollwise.events import Polled
+from pollwise.live.compiling import rehearse
 from pollwise.live.journal import rerun
-from pollwise.settings import read_settings
+from pollwise.settings import WatchSettings, read_settings
 from pollwise.store import Store
 from pollwise.store.records import PageRecord, Run
 from pollwise.testing.webserver import MisbehavingServer
+
+from ..fork_server import FORKED, SOURCE
 
 SERVERS, PATHS = 25, ("/news", "/about")
 KILLS = 20
@@ -59,13 +60,11 @@ class Watch:
 
     @classmethod
     async def start(cls, db: Path, urls: Path) -> "Watch":
-        program = "from pollwise.cli import main; main()"
         words = ("watch", "--file", urls, "--db", db, "--budget", f"{RATE:g}/second", "--verbose")
         return cls(
             await asyncio.create_subprocess_exec(
-                sys.executable,
-                *("-c", program, *map(str, words)),
-                env={**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])},
+                *(*FORKED, *map(str, words)),
+                env={**os.environ, "PYTHONPATH": SOURCE},
                 stderr=asyncio.subprocess.PIPE,
             )
         )
@@ -143,6 +142,8 @@ async def test_twenty_kills_at_any_moment_lose_nothing(tmp_path: Path, site) -> 
     urls, db = tmp_path / "urls.txt", tmp_path / "pollwise.db"
     urls.write_text("\n".join(site))
     ledger = Ledger(db, site)
+    # Until everything is compiled, a run learns nothing from its polls.
+    rehearse(WatchSettings(), len(site))
     for kill in range(KILLS):
         watch = await Watch.start(db, urls)
         if kill % 4 < 3:

@@ -8,7 +8,6 @@ import hmac
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -18,7 +17,6 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-import pollwise
 from pollwise.notify import sending
 from pollwise.notify.delivery import trial_notice
 from pollwise.notify.receivers import Channel, Receiver, name_of, read_receiver, receiver_of
@@ -26,8 +24,8 @@ from pollwise.notify.sending import NotSentError, send
 from pollwise.store import Store
 from pollwise.testing.webserver import MisbehavingServer
 
-PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
-SOURCE = str(Path(pollwise.__file__).parents[1])
+from ..fork_server import FORKED, SOURCE
+
 PATIENCE = 60.0
 NOTICE = trial_notice(1_000_000.0)
 
@@ -216,7 +214,7 @@ async def test_a_watch_tells_its_receivers_and_goes_on_after_a_restart(hook, tmp
 
         async def started(*words: str) -> asyncio.subprocess.Process:
             return await asyncio.create_subprocess_exec(
-                *(*PROGRAM, "watch", "--budget", "600/minute", *words),
+                *(*FORKED, "watch", "--budget", "600/minute", *words),
                 cwd=tmp_path,
                 env={**os.environ, "PYTHONPATH": SOURCE},
                 stdout=asyncio.subprocess.DEVNULL,

@@ -7,7 +7,6 @@ import sqlite3
 import sys
 from asyncio.subprocess import PIPE, STDOUT
 from collections import Counter
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -399,11 +398,10 @@ async def test_one_crawl_at_a_time_has_the_file(server, crawls):
     await ended(process)
 
 
-async def test_a_full_disk_ends_the_crawl_and_says_so(server, crawls, monkeypatch):
+async def test_a_full_disk_ends_the_crawl_and_says_so(server, tmp_path):
     links = "".join(f'<a href="/p{number}-{"x" * 400}">x</a>' for number in range(300))
     server.set_page("/", f"<p>start</p>{links}")
-    start = partial(asyncio.create_subprocess_exec, *prepared(small_files(60_000)))
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    crawls = Crawls(tmp_path, python=(*prepared(small_files(60_000)), sys.executable, "-c"))
     log = await crawls.run(server.url("/"), polls=1000)
     assert "cannot grow, the disk is full: free some space" in log or "cannot be read" in log
     assert "Spider closed (pollwise_failed)" in log

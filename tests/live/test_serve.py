@@ -8,7 +8,6 @@ import re
 import signal
 import socket
 import sqlite3
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import asdict
@@ -21,7 +20,6 @@ import pytest
 import yarl
 from aiohttp import web
 
-import pollwise
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.application import application
 from pollwise.dashboard.prompt_protocol import PromptProtocol
@@ -33,6 +31,8 @@ from pollwise.search.topic_engine import Sleep, TopicEngine
 from pollwise.store import Store
 from pollwise.store.records import Batch, Collected, Discoveries, NewPage
 from pollwise.web.own_servers import address_of
+
+from ..fork_server import FORKED, SOURCE
 
 PEER_SECONDS = 2.0
 """So long may a peer take that does answer, on a busy machine too."""
@@ -487,9 +487,9 @@ async def started(
 ) -> tuple[asyncio.subprocess.Process, Told]:
     """An engine as a process, and what it told; at the end of `stack` it is no more."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", "from pollwise.cli import main; main()"),
+        *FORKED,
         *("serve", "--no-polling", "--db", str(db), "--port", "0", *words),
-        env={**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": SOURCE},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )

@@ -10,15 +10,13 @@ from pathlib import Path
 
 import pytest
 
-import pollwise
 from pollwise.store import Store
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.web.wishes import wished_page
 
+from ..fork_server import PROGRAM, SOURCE
 from .preparing import HANGUPS_HEEDED, prepared, small_files
 
-PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
-SOURCE = str(Path(pollwise.__file__).parents[1])
 PATIENCE = 600.0
 pytestmark = pytest.mark.timeout(1200)  # a collection compiles before it begins
 

@@ -14,8 +14,9 @@ import requests
 import yaml
 from tests.unit.insight.a_watch import make_watch
 
+from ..fork_server import PROGRAM
 from .answering import answering_for
-from .daemons import PATIENCE, PROGRAM, Daemon
+from .daemons import PATIENCE, Daemon
 
 DOCUMENT = (Path(__file__).parents[2] / "docs/serving.md").read_text()
 ADDRESS = "127.0.0.1:8900"

@@ -54,7 +54,8 @@ from pollwise.testing.store_contract.samples import poll
 from pollwise.types import Outcome
 from pollwise.web.wishes import wished_page
 
-from .daemons import PROGRAM, SOURCE, Daemon
+from ..fork_server import FORKED, SOURCE
+from .daemons import Daemon
 from .postgres import Server, postgres_server
 
 URLS = [f"http://{host}.example/{number}" for host in "abcdefgh" for number in range(3)]
@@ -601,7 +602,7 @@ class Watch:
         told = ("watch", "--db", db.url, "--allow-private", "--crawl-delay", "0.2", *words)
         return cls(
             await asyncio.create_subprocess_exec(
-                *PROGRAM,
+                *FORKED,
                 *told,
                 *("--user-agent", f"Mozilla/5.0 watch-{name}"),
                 cwd=folder,

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import sqlite3
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
@@ -13,18 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import pollwise
 from pollwise.insight.status import read_status
 from pollwise.store import Store
 from pollwise.store.records import Batch
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.types import StateDict
 
+from ..fork_server import FORKED, PROGRAM, SOURCE
 from .preparing import prepared, small_files
 from .telling import but_for_slowness
 
-PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
-SOURCE = str(Path(pollwise.__file__).parents[1])
 FULL_DISK = prepared(small_files(700_000))
 FAST = ("--budget", "600/minute", "--verbose")
 PATIENCE = 60.0
@@ -74,7 +71,7 @@ async def start(tmp_path) -> AsyncIterator[Start]:
 
     async def start(*words: str, before: tuple[str, ...] = ()) -> Process:
         process = await asyncio.create_subprocess_exec(
-            *(*before, *PROGRAM, *words),
+            *(*((*before, *PROGRAM) if before else FORKED), *words),
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": SOURCE},
             stderr=asyncio.subprocess.PIPE,
@@ -238,7 +235,7 @@ async def test_meanwhile_others_may_read_but_not_watch(start, server, tmp_path):
 async def output(folder: Path, *words: str) -> tuple[int | None, str, str]:
     """Exit status, standard output and standard error."""
     process = await asyncio.create_subprocess_exec(
-        *PROGRAM,
+        *FORKED,
         *words,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": SOURCE},
@@ -322,7 +319,7 @@ async def test_a_full_disk_is_noticed_though_the_next_poll_is_a_day_away(start, 
 async def test_changes_are_told_on_stdout_until_nobody_reads_them(server, tmp_path):
     server.set_page("/page", "<title>News</title><p>one")
     process = await asyncio.create_subprocess_exec(
-        *PROGRAM,
+        *FORKED,
         *("watch", server.url("/page"), *FAST),
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": SOURCE},

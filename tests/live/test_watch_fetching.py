@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -13,15 +12,13 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-import pollwise
 from pollwise.errors import StoreError
 from pollwise.events import HostFreed
 from pollwise.store import Store
 
+from ..fork_server import FORKED, SOURCE
 from .proxy import Proxy
 
-PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
-SOURCE = str(Path(pollwise.__file__).parents[1])
 PATIENCE = 60.0
 """Seconds after which a process that does not do what it should is a failure."""
 
@@ -35,7 +32,7 @@ class Runs:
 
     async def start(self, *words: str) -> asyncio.subprocess.Process:
         process = await asyncio.create_subprocess_exec(
-            *PROGRAM,
+            *FORKED,
             *words,
             cwd=self._folder,
             env={**os.environ, "PYTHONPATH": SOURCE, "NETRC": str(self._folder / "netrc")},

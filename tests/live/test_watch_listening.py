@@ -5,20 +5,17 @@ import hmac
 import json
 import os
 import socket
-import sys
 from pathlib import Path
 
 import aiohttp
 from aiohttp import web
 
-import pollwise
 from pollwise.events import Signalled
 from pollwise.store import Store
 
+from ..fork_server import FORKED, SOURCE
 from .telling import but_for_slowness
 
-PROGRAM = (sys.executable, "-c", "from pollwise.cli import main; main()")
-SOURCE = str(Path(pollwise.__file__).parents[1])
 TOKEN = "0123456789abcdefXYZ"
 PATIENCE = 300.0
 
@@ -36,7 +33,7 @@ def signals_in(db: Path) -> int:
 
 async def run(folder: Path, *words: str) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(
-        *PROGRAM,
+        *FORKED,
         *words,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": SOURCE, "COLUMNS": "80"},
@@ -76,7 +73,7 @@ async def test_programs_and_hubs_signal_to_a_watch_at_work(tmp_path, site):
     assert not db.exists()
     (tmp_path / "token.txt").write_text(TOKEN)
     watch = await asyncio.create_subprocess_exec(
-        *PROGRAM,
+        *FORKED,
         *("watch", site.url("/feed"), "--config", "pollwise.toml"),
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": SOURCE},
