@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from pollwise.policies.arrays import blank_observation, write_observation
+from pollwise.policies.borrowed import borrowed
 from pollwise.policies.compiled import CompiledPolicy, compiled_by_state, observe, select
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.rules.nutch import Nutch
@@ -64,17 +65,39 @@ def run(
     observations: np.ndarray,
     rates: np.ndarray,
     seen_at: np.ndarray,
+    rng: np.random.Generator,
     begin: float,
     polls: int,
 ) -> None:
     """One poll a second; changes are drawn when pages are polled."""
+    state, rng = borrowed((state, rng))
     for step in range(polls):
         now = begin + step
         page = select(state, now)
-        changed = np.random.random() < -np.expm1(-rates[page] * (now - seen_at[page]))
+        changed = rng.random() < -np.expm1(-rates[page] * (now - seen_at[page]))
         seen_at[page] = now
         write_observation(observations[0], page, now, 1 if changed else 0)
         observe(state, observations[0])
+
+
+class Decisions:
+    """Decisions of a new policy about pages whose changes are drawn, one a second."""
+
+    def __init__(self, kind: type[CompiledPolicy], pages: int) -> None:
+        self._rng = np.random.default_rng(0)
+        self._rates = 10.0 ** self._rng.uniform(-3, 1, pages) / pages
+        self._seen_at = -self._rng.random(pages) * pages
+        self._observations, self._now = blank_observation(), 0.0
+        self.policy = kind()
+        for first in range(0, pages, ADDED_AT_ONCE):
+            moments = self._seen_at[first : first + ADDED_AT_ONCE].tolist()
+            self.policy.add([Page(i, seen_at=moment) for i, moment in enumerate(moments, first)])
+
+    def go_on(self, polls: int) -> None:
+        """Make so many more."""
+        state, now = self.policy.state, self._now
+        run(state, self._observations, self._rates, self._seen_at, self._rng, now, polls)
+        self._now += polls
 
 
 def decisions(kind: type[CompiledPolicy], pages: int, polls: int = 200_000) -> dict[str, Any]:
@@ -82,23 +105,16 @@ def decisions(kind: type[CompiledPolicy], pages: int, polls: int = 200_000) -> d
 
     Of very many pages, after so many polls as are `WARMING_UP` at most.
     """
-    rng = np.random.default_rng(0)
-    rates = 10.0 ** rng.uniform(-3, 1, pages) / pages
-    policy = kind()
-    seen_at = -rng.random(pages) * pages
-    for first in range(0, pages, ADDED_AT_ONCE):
-        moments = seen_at[first : first + ADDED_AT_ONCE].tolist()
-        policy.add([Page(i, seen_at=moment) for i, moment in enumerate(moments, first)])
-    observations, before = blank_observation(), min(2 * pages, WARMING_UP)
-    run(policy.state, observations, rates, seen_at, 0.0, before)
+    made = Decisions(kind, pages)
+    made.go_on(min(2 * pages, WARMING_UP))
     begin = time.thread_time()
-    run(policy.state, observations, rates, seen_at, float(before), polls)
+    made.go_on(polls)
     spent = time.thread_time() - begin
     return {
         "policy": NAMES[kind],
         "pages": pages,
         "decisions_per_second": polls / spent,
-        **size(policy.state),
+        **size(made.policy.state),
     }
 
 

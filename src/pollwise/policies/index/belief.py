@@ -32,7 +32,7 @@ from pollwise.policies.index.state import (
     UNCHANGED_TABLE,
     IndexState,
 )
-from pollwise.rates.lattice import RATE_COUNT, lattice_row, time_step
+from pollwise.rates.lattice import RATE_COUNT, lattice_row, put, time_step
 from pollwise.rates.sums import normalise, total_of
 
 __all__ = ["form_belief", "judge_bursts", "note_copy", "refresh_belief", "refresh_models"]
@@ -58,13 +58,14 @@ def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
     lasted = time_step(max(own.spell, 1e-6))
     survived = lattice_row(common.tables[UNCHANGED_TABLE], lasted)
     spells_of_page(state, page, common.own_spells)
+    put(weights, common.spells)
     for n in range(SPELL_COUNT):
         together = np.float32(_NEVER_NONE)
         for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
-            together += np.float32(common.spells[j])
+            together += weights[j]
         factor = common.own_spells[n] / together + scale
         for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
-            weights[j] = factor * np.float32(common.spells[j]) * survived[j]
+            weights[j] = factor * weights[j] * survived[j]
     normalise(weights)
 
 
@@ -120,7 +121,7 @@ def refresh_belief(state: IndexState, page: int) -> None:
     look_at_site(state, page)
 
 
-@kernel(allocates=False)
+@kernel(forceinline=True, allocates=False)
 def form_belief(state: IndexState, page: int) -> None:
     """The same for a page of which more is known than at its last look."""
     state.shared[0].believed = -1

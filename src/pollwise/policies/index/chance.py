@@ -69,7 +69,7 @@ def priors_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
     return priors
 
 
-@kernel(allocates=False)
+@kernel(forceinline=True, allocates=False)
 def note_outcome(state: IndexState, page: int, now: float, changed: bool) -> None:
     """Compare what a poll found with what the model said, before it learns from it."""
     modelled = _modelled(state, page, now)

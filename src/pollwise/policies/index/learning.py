@@ -78,7 +78,7 @@ def operational_time(state: IndexState, page: int, now: float) -> float:
     return now - own.seen_at + common.surge
 
 
-@kernel(allocates=False)
+@kernel(forceinline=True, allocates=False)
 def _end_spell(state: IndexState, page: int, lasted: float, seed: int) -> None:
     """Count a spell that ended within `lasted` seconds after the copy was made.
 

@@ -48,6 +48,7 @@ __all__ = [
     "floor_time",
     "has_told",
     "index_of",
+    "mean_index",
     "own_price",
     "round_time",
     "shortest_round",
@@ -110,10 +111,15 @@ def _weigh_surge(own: Any, common: Any) -> None:
 
 
 @kernel(forceinline=True, allocates=False)
+def mean_index(common: Any, shares: Any, step: int) -> float:
+    """The mean index, but for the weight, of rates with these shares at a lattice time."""
+    return mean_over(shares, lattice_row(common.tables[INDEX_TABLE], step)) * common.scale[step]
+
+
+@kernel(forceinline=True, allocates=False)
 def _index_at(common: Any, step: int) -> float:
     """The index of the page weighed last, as of the lattice time `step` after its copy was made."""
-    mean = mean_over(common.shares, lattice_row(common.tables[INDEX_TABLE], step))
-    mean *= common.scale[step]
+    mean = mean_index(common, common.shares, step)
     if common.surged:
         time, kind = time_at(step), common.surge_kind
         if kind == WAITING_SURGE:

@@ -6,18 +6,19 @@ compiled.
 """
 
 import math
+from typing import Any
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.fields import site_of
-from pollwise.policies.index.page_index import by_clock, index_of, own_price
+from pollwise.policies.index.page_index import by_clock, index_of, mean_index, own_price
 from pollwise.policies.index.state import POOL, IndexState
-from pollwise.rates.lattice import put, time_until
+from pollwise.rates.lattice import put, time_step, time_until
 
 __all__ = ["bid_of", "enter_pool", "forget_index", "leave_pool", "pool_bid"]
 
 
-@kernel(allocates=False)
+@kernel(forceinline=True, allocates=False)
 def _believe_kept(state: IndexState, page: int) -> None:
     """Make the belief that of a page: the one that is kept, if it is in the pool."""
     own, common = state.pages[page], state.shared[0]
@@ -32,7 +33,7 @@ def _believe_kept(state: IndexState, page: int) -> None:
     refresh_belief(state, page)
     if not is_kept:
         put(kept.belief, common.belief)
-        kept.round = common.round
+        kept.round, kept.steady = common.round, 0
 
 
 @kernel(allocates=False)
@@ -52,23 +53,36 @@ def _look_at(state: IndexState, spot: int, now: float) -> None:
     kept.index, kept.since, kept.until = index_of(state.pages, state.shared, page, now), now, now
     # What moves by another clock is looked at each time.
     moves = own.signalled or common.overlap > 0.0 or common.surge > 0.0 or by_clock(own, common)
+    kept.steady = 0
     if common.learning and now > own.seen_at and not moves and kept.index < math.inf:
         kept.until = own.seen_at + time_until(common.step)
+        kept.steady = own.dates == 0 or not common.late  # else it depends on the clocks of others
+        put(kept.shares, common.shares)
+        kept.weight = common.weight
+
+
+@kernel(forceinline=True, allocates=False)
+def _move_on(kept: Any, common: Any, own: Any, now: float) -> None:
+    """The same for a page of which nothing but the time has changed since."""
+    step = time_step(now - own.seen_at)
+    kept.index = mean_index(common, kept.shares, step) * kept.weight
+    kept.since, kept.until = now, own.seen_at + time_until(step)
 
 
 @kernel(forceinline=True, allocates=False)
 def pool_bid(state: IndexState, spot: int, now: float, patience: float) -> float:
     """The bid of a page of the pool; pages that wait longer than `patience` are looked at anew."""
-    kept, page = state.shared[0].kept[spot], state.shared[0].pool[spot]
-    own = state.pages[page]
-    number = site_of(state.kinds, own)
-    if (
-        not kept.since <= now < kept.until
-        or now - own.seen_at >= patience
-        or (number >= 0 and kept.surges != state.sites[number].surges)
-    ):
-        _look_at(state, spot, now)
-    return kept.index / own_price(state, page)
+    common = state.shared[0]
+    kept, own = common.kept[spot], state.pages[common.pool[spot]]
+    elapsed, number = now - own.seen_at, site_of(state.kinds, own)
+    surged = number >= 0 and kept.surges != state.sites[number].surges
+    if surged or elapsed >= patience or not kept.since <= now < kept.until:
+        is_known = kept.steady and kept.round == common.round and not surged
+        if is_known and 0.0 < elapsed < patience:
+            _move_on(kept, common, own, now)
+        else:
+            _look_at(state, spot, now)
+    return kept.index / own_price(state, common.pool[spot])
 
 
 @kernel(forceinline=True, allocates=False)

@@ -267,7 +267,7 @@ def _share_out(state: IndexState, page: int) -> None:
         counted[j] = (counted[j] * scale + moved[j] - moved[j + 1]) / _LARGER
 
 
-@kernel(allocates=False)
+@kernel(forceinline=True, allocates=False)
 def _count_page(state: IndexState, page: int) -> None:
     """Count one page, by what is known of its rate over the long run."""
     own, common = state.pages[page], state.shared[0]
@@ -282,7 +282,7 @@ def _count_page(state: IndexState, page: int) -> None:
             _add(state.kinds[own.kind].counts, common.counted, common.round)
 
 
-@kernel(allocates=False)
+@kernel(forceinline=True, allocates=False)
 def count_pages(state: IndexState) -> None:
     """Count the next few pages; after the last one, a new round begins."""
     common = state.shared[0]

@@ -316,7 +316,7 @@ def head_wins(
     return bid >= largest
 
 
-@kernel(allocates=False)
+@kernel(forceinline=True, allocates=False)
 def best_page(state: IndexState, now: float) -> tuple[int, float, float]:
     """The page of the largest index, its bid, and the largest that loses (below 0: none does).
 

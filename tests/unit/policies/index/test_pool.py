@@ -94,3 +94,27 @@ def test_a_kept_index_is_that_of_now(objective, shares):
             policy.observe([Observation(polled, now, outcome)])
             seen[polled] = now
     assert total > STEPS
+
+
+@kernel
+def both_bids(state, spot, now):
+    """That worked out for a page of the pool, and then the one that is kept."""
+    anew = bid_of(state, state.shared[0].pool[spot], now)
+    return anew, pool_bid(state, spot, now, math.inf)
+
+
+def test_whoever_asks_for_a_bid_in_between_leaves_no_older_index_behind():
+    policy = BayesianIndex()
+    policy.add([Page(number, seen_at=-1000.0 * number) for number in range(1, 5)])
+    for number in range(1, 5):  # the last one waits longest
+        policy.observe([Observation(number, 1000.0, Outcome.CHANGED)])
+    (polled,) = policy.select(2000.0, 1).page_ids.tolist()
+    common = policy.state.shared[0]
+    (spot, *_), others = range(common["pool_size"]), common["pool"]
+    before = both_bids(policy.state, spot, 2000.0)
+    assert before[0] == before[1] > 0.0
+    assert both_bids(policy.state, spot, 2100.0)[1] > before[1]
+    policy.weigh([int(others[spot])], [7.0])
+    anew, kept = both_bids(policy.state, spot, 2100.0)
+    assert anew == kept > 6.0 * before[0]
+    policy.observe([Observation(polled, 2200.0, Outcome.UNCHANGED)])
