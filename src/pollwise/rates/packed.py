@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 
 __all__ = [
-    "FIRST_BITS",
-    "SHIFT",
     "bits_of_float",
     "chance_of",
     "float_of_bits",
@@ -29,8 +27,8 @@ __all__ = [
     "unpacked",
 ]
 
-SHIFT = 14
-FIRST_BITS = (127 - 100) << 9
+_SHIFT = 14
+_FIRST = (127 - 100) << 9
 """2^-100 without its last 14 bits."""
 _LAST = 0xFFFF
 
@@ -41,13 +39,13 @@ Floats = NDArray[np.float32]
 def packed(values: Any) -> Codes:
     """The codes nearest to numbers, of any shape."""
     bits = np.asarray(values, np.float32).view(np.uint32).astype(np.int64)
-    codes = ((bits + (1 << SHIFT - 1)) >> SHIFT) - FIRST_BITS
+    codes = ((bits + (1 << _SHIFT - 1)) >> _SHIFT) - _FIRST
     return np.clip(codes, 0, _LAST).astype(np.uint16)
 
 
 def unpacked(codes: Any) -> Floats:
     """The numbers of codes, of any shape."""
-    bits = (np.asarray(codes, np.uint32) + np.uint32(FIRST_BITS)) << np.uint32(SHIFT)
+    bits = (np.asarray(codes, np.uint32) + np.uint32(_FIRST)) << np.uint32(_SHIFT)
     return bits.view(np.float32)
 
 
@@ -78,7 +76,7 @@ bits_of_float: Any = intrinsic(_bits_of_float)
 @kernel(forceinline=True, allocates=False)
 def number_of(code: Any) -> Any:
     """The number of one code."""
-    return float_of_bits(np.uint32((np.uint32(code) + np.uint32(FIRST_BITS)) << np.uint32(SHIFT)))
+    return float_of_bits(np.uint32((np.uint32(code) + np.uint32(_FIRST)) << np.uint32(_SHIFT)))
 
 
 @kernel(forceinline=True, allocates=False)
@@ -100,6 +98,6 @@ def pack(numbers: Floats, codes: Codes, seed: int) -> None:
     """Fill in the codes of as many numbers, rounded at random by this seed."""
     for j in range(len(codes)):
         noise = _noise(seed, j)
-        bits = np.uint32(bits_of_float(numbers[j]) + np.uint32(noise >> np.uint32(32 - SHIFT)))
-        code = np.int32(bits >> np.uint32(SHIFT)) - np.int32(FIRST_BITS)
+        bits = np.uint32(bits_of_float(numbers[j]) + np.uint32(noise >> np.uint32(32 - _SHIFT)))
+        code = np.int32(bits >> np.uint32(_SHIFT)) - np.int32(_FIRST)
         codes[j] = np.uint16(min(max(code, np.int32(0)), np.int32(_LAST)))

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, tabulate, time_step
-from pollwise.rates.sums import largest_of
 
 __all__ = [
     "DIFFUSION",
@@ -54,20 +53,21 @@ def forget(likelihood: NDArray[np.float32]) -> None:
     """Let the rate drift, as it may have since the poll before (in place)."""
     keep, side = np.float32(1.0 - 2.0 * DIFFUSION), np.float32(DIFFUSION)
     left = likelihood[0]
-    for j in range(RATE_COUNT - 1):
-        here = likelihood[j]
-        likelihood[j] = keep * here + side * (left + likelihood[j + 1])
-        left = here
-    here = likelihood[RATE_COUNT - 1]
-    likelihood[RATE_COUNT - 1] = keep * here + side * (left + here)
-
-
-@kernel(allocates=False)
-def _rescale(likelihood: NDArray[np.float32]) -> None:
-    scale = np.float32(1.0) / max(largest_of(likelihood), FLOOR)
     for j in range(RATE_COUNT):
-        scaled = likelihood[j] * scale
-        likelihood[j] = scaled if scaled > FLOOR else FLOOR
+        here = likelihood[j]
+        right = likelihood[j + 1] if j + 1 < RATE_COUNT else here
+        likelihood[j] = keep * here + side * (left + right)
+        left = here
+
+
+@kernel(fastmath={"nnan"}, allocates=False)
+def _rescale(likelihood: NDArray[np.float32]) -> None:
+    largest = np.float32(0.0)
+    for j in range(RATE_COUNT):
+        largest = max(largest, likelihood[j])
+    scale = np.float32(1.0) / max(largest, FLOOR)
+    for j in range(RATE_COUNT):
+        likelihood[j] = max(likelihood[j] * scale, FLOOR)
 
 
 @kernel(allocates=False)

@@ -5,7 +5,6 @@ Sums of floating-point numbers depend on the order. numba adds one number after 
 instructions on vectors of eight numbers, which LLVM turns into what the machine has.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,21 +16,18 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.rates.lattice import RATE_COUNT
 
-__all__ = ["largest_of", "mean_over", "normalise", "total_of"]
+__all__ = ["mean_over", "normalise", "total_of"]
 
 _LANES = 8
 _KINDS = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
 
 
-def _build(combine: Callable[..., Any], context: Any, builder: Any, kinds: Any, arrays: Any) -> Any:
-    """Combine the elements of an array, or the products of those of several, with 0 to begin with.
-
-    `combine` builds the instruction for two vectors.
-    """
-    lanes = ir.VectorType(_KINDS[kinds[0].dtype], _LANES)
+def _build_sum(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """The sum of the elements of an array, or of the products of those of several."""
+    lanes = ir.VectorType(_KINDS[signature.return_type], _LANES)
     pointers = [
         builder.bitcast(context.make_array(kind)(context, builder, array).data, lanes.as_pointer())
-        for kind, array in zip(kinds, arrays, strict=True)
+        for kind, array in zip(signature.args, arguments, strict=True)
     ]
     total: Any = ir.Constant(lanes, [0.0] * _LANES)
     for n in range(RATE_COUNT // _LANES):
@@ -39,7 +35,7 @@ def _build(combine: Callable[..., Any], context: Any, builder: Any, kinds: Any, 
         term, *factors = (builder.load(builder.gep(at, place), align=1) for at in pointers)
         for factor in factors:
             term = builder.fmul(term, factor)
-        total = combine(builder, total, term)
+        total = builder.fadd(total, term)
     width = _LANES
     while width > 1:
         width //= 2
@@ -47,22 +43,8 @@ def _build(combine: Callable[..., Any], context: Any, builder: Any, kinds: Any, 
             ir.Constant(ir.VectorType(ir.IntType(32), width), [*range(begin, begin + width)])
             for begin in (0, width)
         )
-        total = combine(builder, *(builder.shuffle_vector(total, total, half) for half in halves))
+        total = builder.fadd(*(builder.shuffle_vector(total, total, half) for half in halves))
     return builder.extract_element(total, ir.Constant(ir.IntType(32), 0))
-
-
-def _build_sum(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    def add(builder: Any, one: Any, other: Any) -> Any:
-        return builder.fadd(one, other)
-
-    return _build(add, context, builder, signature.args, arguments)
-
-
-def _build_largest(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    def larger(builder: Any, one: Any, other: Any) -> Any:
-        return builder.select(builder.fcmp_ordered(">", one, other), one, other)
-
-    return _build(larger, context, builder, signature.args, arguments)
 
 
 def _are_summed(*arrays: Any) -> bool:
@@ -89,14 +71,8 @@ def _sum_of_products(context: Any, weights: Any, values: Any) -> Any:
     return (weights.dtype(weights, values), _build_sum) if same else None
 
 
-def _largest_of_rates(context: Any, weights: Any) -> Any:
-    """The largest of the weights of all rates."""
-    return (weights.dtype(weights), _build_largest) if _are_summed(weights) else None
-
-
 _sum_of: Any = intrinsic(_sum_of_rates)
 _product_sum_of: Any = intrinsic(_sum_of_products)
-_largest: Any = intrinsic(_largest_of_rates)
 
 
 @kernel(forceinline=True, allocates=False)
@@ -109,12 +85,6 @@ def mean_over(weights: NDArray[np.float32], values: NDArray[np.float32]) -> floa
 def total_of(weights: NDArray[Any]) -> Any:
     """The sum of the weights of all rates."""
     return _sum_of(weights)
-
-
-@kernel(forceinline=True, allocates=False)
-def largest_of(weights: NDArray[Any]) -> Any:
-    """The largest of the weights of all rates, none of them below 0."""
-    return _largest(weights)
 
 
 @kernel(forceinline=True, allocates=False)

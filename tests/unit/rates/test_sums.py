@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.rates.lattice import RATE_COUNT, RATES, lattice_row, tabulate, time_at
-from pollwise.rates.sums import largest_of, mean_over, normalise, total_of
+from pollwise.rates.sums import mean_over, normalise, total_of
 
 
 def in_lanes(terms):
@@ -40,12 +40,6 @@ def test_a_mean_is_that_of_the_lanes_to_the_bit(seed):
     rng = np.random.default_rng(seed)
     weights, values = (10.0 ** rng.uniform(-15, 3, (2, RATE_COUNT))).astype(np.float32)
     assert mean_over(weights, values) == in_lanes(weights * values)
-
-
-@given(seed=st.integers(0, 10_000), kind=st.sampled_from([np.float32, np.float64]))
-def test_the_largest_is_found_wherever_it_stands(seed, kind):
-    weights = (10.0 ** np.random.default_rng(seed).uniform(-30, 3, RATE_COUNT)).astype(kind)
-    assert largest_of(weights) == weights.max()
 
 
 def test_arrays_that_are_not_side_by_side_are_refused():
