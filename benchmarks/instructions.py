@@ -41,11 +41,12 @@ def can_count() -> bool:
     return platform.machine() in ("x86_64", "AMD64") and shutil.which(COUNTING[0]) is not None
 
 
-def told(output: str) -> int:
-    """The number of instructions in the output of valgrind; ends the program if there is none."""
-    found = _TOLD.search(output)
-    if found is None:
-        sys.exit(f"valgrind has not counted; it said:\n{output}")
+def counted(valgrind: subprocess.Popen[str]) -> int:
+    """The instructions that this process counts; ends the program if it, or what it runs, fails."""
+    said, _ = valgrind.communicate()
+    found = _TOLD.search(said)
+    if found is None or valgrind.returncode != 0:
+        sys.exit(f"valgrind has not counted; it said:\n{said}")
     return int(found[1].replace(",", ""))
 
 
@@ -53,7 +54,7 @@ def instructions_a_decision(pages: int = PAGES) -> float:
     """How many a decision takes, where `can_count`."""
     program = [sys.executable, str(Path(__file__)), "--pages", str(pages), "--make"]
     subprocess.run([*program, str(BEFORE)], env=ENVIRONMENT, check=True)  # compiles
-    few, many = (
+    begun = [
         subprocess.Popen(
             [*COUNTING, *program, str(decisions)],
             env=ENVIRONMENT,
@@ -62,8 +63,14 @@ def instructions_a_decision(pages: int = PAGES) -> float:
             text=True,
         )
         for decisions in (BEFORE, BEFORE + DECISIONS)
-    )
-    before, after = (told(counting.communicate()[0]) for counting in (few, many))
+    ]
+    try:
+        before, after = map(counted, begun)
+    finally:
+        for valgrind in begun:
+            valgrind.kill()
+    if after <= before:
+        sys.exit("valgrind has counted no decisions")
     return (after - before) / DECISIONS
 
 

@@ -10,7 +10,8 @@ has the server of this process do it, which begins with the first one::
 The child is one of the tests' process, as any that it starts: it is waited for, signalled and
 killed by its number. It has the folder, environment, standard streams, session and words that it
 was given, no other open file, and random numbers of its own, and it ends as
-`python -c "from pollwise.cli import main; main()"` does, since that is what runs.
+`python -c "from pollwise.cli import main; main()"` does, since that is what runs. If the folder is
+not there, this child ends with status 1, and nothing is raised.
 
 What is settled before modules are loaded, or by loading them, it has from the server: Python's
 flags and encodings, the system's limits, the seed of hashes (one of each server, not of each
@@ -88,7 +89,7 @@ class _Start(NamedTuple):
     umask: int
 
 
-class _Server:
+class _Link:
     """The end of the tests: the server begins with the first start, and ends with this process."""
 
     def __init__(self) -> None:
@@ -137,7 +138,7 @@ class _Server:
         return ours
 
 
-_SERVER = _Server()
+_LINK = _Link()
 _SERVE = """\
 import sys
 sys.path[0] = {0!r}
@@ -167,7 +168,7 @@ def _start_process(words: Any, *told: Any) -> int:
         umask,
     )
     streams = enumerate((stdin, stdout, stderr))
-    return _SERVER.start(start, [own if given == -1 else given for own, given in streams])
+    return _LINK.start(start, [own if given == -1 else given for own, given in streams])
 
 
 vars(subprocess)["_fork_exec"] = _start_process
@@ -228,17 +229,17 @@ def _load_modules() -> set[str]:
 
 def _fork() -> int | None:
     """Fork a process whose parent is ours; gives its number, or None in the process itself."""
-    parent = os.getppid()
     reading, writing = os.pipe()
     between = os.fork()
     if between == 0:
+        between = os.getpid()
         child = os.fork()
         if child != 0:
             os.write(writing, child.to_bytes(8, "big"))
             os._exit(0)
         os.close(reading)
         os.close(writing)
-        while os.getppid() != parent:
+        while os.getppid() == between:
             time.sleep(0.0005)
         return None
     os.waitpid(between, 0)
@@ -252,6 +253,7 @@ def _become(start: _Start, streams: list[int]) -> str:
     """Make this process what it would be, had it begun by itself; gives the code to run."""
     import numpy  # whose threads the environment has limited by now
 
+    vars(subprocess)["_fork_exec"] = _fork_exec
     if start.new_session:
         os.setsid()
     if start.process_group >= 0:

@@ -16,7 +16,7 @@ from warcio.recordloader import ArcWarcRecord
 
 from pollwise.testing.webserver import MisbehavingServer
 
-from ..fork_server import FORKED, SOURCE
+from ..fork_server import PROGRAM, SOURCE
 
 CHECK = (sys.executable, "-c", "from warcio.cli import main; main()", "check")
 PATIENCE = 300.0
@@ -33,7 +33,7 @@ def call(tmp_path) -> Call:
 
     async def call(*words: str) -> None:
         process = await asyncio.create_subprocess_exec(
-            *FORKED,
+            *PROGRAM,
             *words,
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": SOURCE},

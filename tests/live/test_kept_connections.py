@@ -124,6 +124,15 @@ async def test_the_protocol_may_be_in_lower_case(clock, fetching, protocol):
     assert host.connections == 1
 
 
+async def test_a_header_that_comes_in_two_pieces_is_no_protocol(clock, fetching):
+    pieces = [OK + b'Content-Length: 2\r\nETag: "', b'http/x"\r\n\r\nok']
+    host = Host(pieces, closes=False, pause=0.05)
+    async with serving(host) as origin, fetching(clock=clock, allow_private=True) as fetcher:
+        for _ in range(2):
+            result = await fetcher.fetch(origin + "/", NOTHING)
+            assert (result.etag, result.body, result.error) == ('"http/x"', b"ok", None)
+
+
 @dataclass
 class Host:
     """What a server says to each request, in pieces; it hangs up after the first if it `closes`."""

@@ -16,6 +16,7 @@ from aiohttp.test_utils import TestServer
 
 from pollwise.testing.webserver import MisbehavingServer
 
+from ..fork_server import PROGRAM
 from .preparing import prepared, small_files
 from .scrapy_crawls import SPIDER, Crawls, ended
 
@@ -236,7 +237,9 @@ async def test_requests_that_are_lost_at_the_end_are_told(server, tmp_path):
     crawls = Crawls(tmp_path, spider)
     log = await crawls.run(server.url("/"), DOWNLOAD_DELAY="0.2")
     assert "requests that were to be made once, such as POST, are lost: with JOBDIR set" in log
-    kept = await Crawls(tmp_path, spider).run(server.url("/b"), JOBDIR="job", DOWNLOAD_DELAY="0.2")
+    kept = await Crawls(tmp_path, spider, PROGRAM[:2]).run(
+        server.url("/b"), JOBDIR="job", DOWNLOAD_DELAY="0.2"
+    )
     assert "are lost" not in kept
 
 

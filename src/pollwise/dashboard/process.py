@@ -5,8 +5,6 @@ each further one the figures of the run, or that it has stopped. It ends when it
 """
 
 import asyncio
-import atexit
-import gc
 import logging
 import signal
 import socket
@@ -34,8 +32,6 @@ def main() -> int:
     """Answer until the input ends; 2: the database or the terms cannot be used."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # who started it ends it
         signal.signal(number, signal.SIG_IGN)
-    # At the end all that is loaded goes: nobody should wait for a last search of it.
-    atexit.register(gc.freeze)
     make_room()
     sys.setswitchinterval(_SWITCH)
     try:

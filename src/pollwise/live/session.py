@@ -394,6 +394,7 @@ def run_until_stopped(
         clock = LiveClock()
         try:
             result = uvloop.run(started(begin(clock), clock))
+            gc.collect()  # asyncio then tells of errors in tasks for which nobody has waited
         except StoreDiskError as error:
             if is_over:  # there is nothing to go on with
                 raise StoreError(str(error)) from error

@@ -73,9 +73,9 @@ def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
 def note_copy(own: Any, time: float) -> None:
     """Make a time that of the copy of a page; its spell goes on."""
     if not math.isnan(own.seen_at):
-        own.spell += time - own.seen_at
+        own.spell = max(own.spell + time - own.seen_at, 0.0)
     else:
-        own.spell = 0.0 if math.isnan(own.spell) else time - own.spell
+        own.spell = 0.0 if math.isnan(own.spell) else max(time - own.spell, 0.0)
     own.seen_at = time
 
 

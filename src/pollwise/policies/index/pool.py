@@ -1,8 +1,8 @@
 """The pool of the queue: the pages that are about due, and what each of them competes with.
 
-The index of a page is worked out once in a step of the lattice of times (1 %), its belief once in
-a round of the prior, and both anew when what is known of the page changes. The functions are
-compiled.
+The index of a page is worked out once in a step of the lattice of times (1 %), its belief, and the
+shares of the rates in its index, once in a round of the prior, and all anew when what is known of
+the page changes. The functions are compiled.
 """
 
 import math
@@ -33,7 +33,7 @@ def _believe_kept(state: IndexState, page: int) -> None:
     refresh_belief(state, page)
     if not is_kept:
         put(kept.belief, common.belief)
-        kept.round, kept.steady = common.round, 0
+        kept.round, kept.only_ages = common.round, 0
 
 
 @kernel(allocates=False)
@@ -53,17 +53,18 @@ def _look_at(state: IndexState, spot: int, now: float) -> None:
     kept.index, kept.since, kept.until = index_of(state.pages, state.shared, page, now), now, now
     # What moves by another clock is looked at each time.
     moves = own.signalled or common.overlap > 0.0 or common.surge > 0.0 or by_clock(own, common)
-    kept.steady = 0
+    kept.only_ages = 0
     if common.learning and now > own.seen_at and not moves and kept.index < math.inf:
         kept.until = own.seen_at + time_until(common.step)
-        kept.steady = own.dates == 0 or not common.late  # else it depends on the clocks of others
+        # What the clocks of other pages say of a dated one counts from its next look on.
+        kept.only_ages = own.dates == 0 or not common.late
         put(kept.shares, common.shares)
         kept.weight = common.weight
 
 
 @kernel(forceinline=True, allocates=False)
 def _move_on(kept: Any, common: Any, own: Any, now: float) -> None:
-    """The same for a page of which nothing but the time has changed since."""
+    """Work out the index of a page of the pool that has only aged since it was looked at."""
     step = time_step(now - own.seen_at)
     kept.index = mean_index(common, kept.shares, step) * kept.weight
     kept.since, kept.until = now, own.seen_at + time_until(step)
@@ -77,7 +78,7 @@ def pool_bid(state: IndexState, spot: int, now: float, patience: float) -> float
     elapsed, number = now - own.seen_at, site_of(state.kinds, own)
     surged = number >= 0 and kept.surges != state.sites[number].surges
     if surged or elapsed >= patience or not kept.since <= now < kept.until:
-        is_known = kept.steady and kept.round == common.round and not surged
+        is_known = kept.only_ages and kept.round == common.round and not surged
         if is_known and 0.0 < elapsed < patience:
             _move_on(kept, common, own, now)
         else:

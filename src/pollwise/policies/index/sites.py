@@ -139,7 +139,7 @@ def _kept_overlap(own: Any, site: Any, common: Any) -> float:
     kept = common.kept[own.place]
     if kept.surges != site.surges:
         kept.overlap, kept.surges = _overlap(site, own.seen_at), site.surges
-        kept.until, kept.steady = -math.inf, 0
+        kept.until, kept.only_ages = -math.inf, 0
     return float(kept.overlap)
 
 

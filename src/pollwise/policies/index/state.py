@@ -216,7 +216,7 @@ KEPT_INDEX = np.dtype(
         ("until", "f8"),
         ("round", "i4"),  # of the prior, that the belief was worked out with; -1: there is none
         ("belief", "f4", (RATE_COUNT,)),
-        ("steady", "i4"),  # 1: as long as nothing new is known, time alone moves it; then by these:
+        ("only_ages", "i4"),  # 1: while nothing new is known, the time alone moves it, by these:
         ("shares", "f4", (RATE_COUNT,)),  # of the rates in the index
         ("weight", "f8"),  # of the page, by the worth of its changes
         ("surges", "i4"),  # changes seen on its site when those since its copy were counted
