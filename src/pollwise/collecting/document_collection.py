@@ -97,13 +97,14 @@ class DocumentCollection:
         self._stored_terms = stored_terms
         self._duplicates = Duplicates()
         originals = {
-            r.page.id: r.memory.text_hash
+            r.page.id: (r.memory.text_hash, r.title or "")
             for r in records
             if r.relevance is not None and r.duplicate_of is None and not r.gone
         }
         for page_id, packed in stored_terms():
-            if text_hash := originals.get(page_id):
-                self._duplicates.seen(page_id, text_hash, _unpacked(packed)[0])
+            text_hash, title = originals.get(page_id, (None, ""))
+            if text_hash:
+                self._duplicates.seen(page_id, text_hash, _unpacked(packed)[0], title)
         self._links = link_filter(self._ids)
         # None: not known, as the run before may have ended within a sweep.
         self._scored_by: int | None = None
@@ -248,8 +249,9 @@ class DocumentCollection:
             if self._may_be_original(declared) and believes_canonical(page.url, digest.canonical):
                 self._duplicates.discard(page.id)
                 return declared
-        assert result.memory.text_hash is not None  # it was fetched just now
-        return self._duplicates.seen(page.id, result.memory.text_hash, digest.simhash)
+        text_hash = result.memory.text_hash
+        assert text_hash is not None  # it was fetched just now
+        return self._duplicates.seen(page.id, text_hash, digest.simhash, digest.title)
 
     def _followed(
         self, page: Page, digest: Digest, now: float, found: list[Discovery]

@@ -1,8 +1,9 @@
 """Which pages of a collection say the same as an earlier one.
 
-Three signs: the text is identical, the terms are nearly the same (SimHash: Charikar 2002; within 3
-of 64 bits: Manku, Jain and Das Sarma 2007), or the page itself names another URL as its canonical
-one (rel=canonical, RFC 6596).
+Three signs: the text is identical, the title is the same and the terms nearly so (SimHash: Charikar
+2002; within 3 of 64 bits: Manku, Jain and Das Sarma 2007), or the page itself names another URL as
+its canonical one (rel=canonical, RFC 6596). The title counts, as numbers and codes are no terms:
+entries of a catalogue often differ in nothing else.
 """
 
 from array import array
@@ -98,12 +99,15 @@ class Duplicates:
         self._hashes = np.zeros(_FIRST_SIZE, np.uint64)
         # 0: no original, 1: an original without SimHash, 2: one with it.
         self._kinds = np.zeros(_FIRST_SIZE, np.uint8)
+        # SimHashes are scrambled by the title, so that none is near one of another title.
         # The ids of originals by 16 bits of the text hash, and by each quarter of the SimHash:
         # if three bits differ, one of the four quarters is still equal.
         self._by_text: dict[int, array[int]] = {}
         self._by_band: list[dict[int, array[int]]] = [{} for _ in range(_BANDS)]
 
-    def seen(self, page_id: int, text_hash: str, simhash: int | None) -> int | None:
+    def seen(
+        self, page_id: int, text_hash: str, simhash: int | None, title: str = ""
+    ) -> int | None:
         """The earlier page that says the same, the nearest, then the lowest id; None: an original.
 
         `text_hash` is that of `change.fingerprint`, hexadecimal. What this page said before no
@@ -112,8 +116,9 @@ class Duplicates:
         text = int(text_hash[:16], 16)
         self.discard(page_id)
         original = self._same_text(text)
-        if original is None and simhash is not None:
-            original = self._nearest(simhash)
+        if simhash is not None:
+            simhash ^= int.from_bytes(_digest(title), "big")
+            original = self._nearest(simhash) if original is None else original
         if original is None:
             self._keep(page_id, text, simhash)
         return original

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
@@ -132,6 +133,27 @@ def test_what_another_page_says_already_counts_for_nothing():
     assert report.result.observation.relevance == 0.0
     report = some.take_in(copy, *fetched(article("ships"), copy))
     assert report.discovered.collected.duplicate_of is None
+
+
+def test_pages_of_a_catalogue_are_no_copies_of_each_other_also_after_a_restart():
+    """Their terms are the same, as numbers are none."""
+    parts = [Page(n, f"http://{HOST}/part{n}", HOST) for n in range(3)]
+    words = " ".join(f"{letter * 3} {letter * 4}" for letter in ascii_lowercase)
+    pages = [f"<title>Part {n}</title><p>{words}<p>No. {n} of 9" for n in range(3)]
+    some = collection()
+    first, *others = (
+        some.take_in(part, *fetched(html, part)) for part, html in zip(parts, pages, strict=True)
+    )
+    assert [one.discovered.collected.duplicate_of for one in (first, *others)] == [None] * 3
+    collected = first.discovered.collected
+    known = record(parts[0], memory=first.result.memory, relevance=0.5, title=collected.title)
+    stored = [(0, collected.terms)]
+    some = collection(records=[known], stored=stored, next_page_id=3)
+    found = some.take_in(parts[1], *fetched(pages[1], parts[1]))
+    assert found.discovered.collected.duplicate_of is None
+    mirror = pages[0].replace("No. 0", "No. 7")
+    found = some.take_in(parts[2], *fetched(mirror, parts[2]))
+    assert found.discovered.collected.duplicate_of == 0
 
 
 def test_a_declared_canonical_page_that_is_collected_is_the_original():

@@ -47,6 +47,17 @@ def test_it_finds_what_comparing_with_all_originals_finds(seen):
             originals[page_id] = found
 
 
+def test_a_near_copy_has_the_title_of_its_original_and_an_exact_one_any():
+    pages = Duplicates()
+    assert pages.seen(0, text_hash(1), 0b1, "Pump 4737") is None
+    assert pages.seen(1, text_hash(2), 0b1, "Pump 4738") is None
+    assert pages.seen(2, text_hash(3), 0b11, "Pump 4738") == 1
+    assert pages.seen(3, text_hash(4), 0b11, "Pump 4737") == 0
+    assert pages.seen(4, text_hash(1), 0b1, "Pump 4738") == 0
+    pages.discard(1)
+    assert pages.seen(2, text_hash(3), 0b11, "Pump 4738") is None
+
+
 def test_a_page_that_changed_is_no_original_of_its_old_text():
     pages = Duplicates()
     pages.seen(0, text_hash(1), 0)

@@ -544,7 +544,9 @@ class IndexPolicy(CompiledPolicy):
     def _make_room(self) -> None:
         """Make room for all scopes, sites and kinds."""
         self._state = self._state._replace(
-            hosts=_with_room(self._state.hosts, len(self._scopes), price=1.0),
+            hosts=_with_room(
+                self._state.hosts, len(self._scopes), price=1.0, blocked_until=-math.inf
+            ),
             sites=_with_room(self._state.sites, len(self._sites), page=-1, first_date=math.nan),
             kinds=_with_room(self._state.kinds, len(self._kinds)),
         )

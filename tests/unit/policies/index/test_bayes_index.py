@@ -375,3 +375,19 @@ def test_a_clock_that_was_set_back_before_the_first_copy_makes_no_page_newer_tha
     policy.observe([Observation(3, 1.7e9 - 3600.0, Outcome.CHANGED)])
     learned = policy.state_dict()
     assert learned["page.spell_at"][3] == learned["page.seen_at"][3] == 1.7e9 - 3600.0
+
+
+@pytest.mark.parametrize("begin", [-1.7e9, -5e3])
+def test_times_before_1970_are_times_like_any_other(begin):
+    def polled(begin: float) -> list[int]:
+        policy = watching([Page(number, seen_at=begin) for number in range(5)])
+        chosen = []
+        for step in range(100):
+            now = begin + 64.0 * (step + 1)
+            (page,) = policy.select(now, 1).page_ids.tolist()
+            outcome = Outcome.CHANGED if page < 2 else Outcome.UNCHANGED
+            policy.observe([Observation(page, now, outcome)])
+            chosen.append(page)
+        return chosen
+
+    assert polled(begin) == polled(1.7e9)
