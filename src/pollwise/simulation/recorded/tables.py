@@ -51,6 +51,8 @@ class Table:
         """`TraceError` unless there are columns of these names; `instead`: what else would do."""
         missing = [name for name in names if name not in self]
         if missing:
+            if any(mark in name for name in self._columns for mark in ";\t"):
+                instead = f"{instead}: separate them by commas"
             raise TraceError(
                 f"{self.name}: no column {', '.join(missing)}; it has"
                 f" {', '.join(self._columns) or 'none'}, needed are {', '.join(names)}{instead}"

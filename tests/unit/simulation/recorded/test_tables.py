@@ -136,6 +136,8 @@ def test_cells_of_python_objects():
         (5, "the table: int is no table; give the path of one, a DataFrame, or lists"),
         (Frame, "the table: type is no table"),
         ({"t": [1]}, "the table: no column page; it has t"),
+        ({"page;t": [1]}, "it has page;t, needed are page: separate them by commas"),
+        ({"page\tt": [1]}, "needed are page: separate them by commas"),
         ({"page": ["a"], "t": [1, 2]}, r"the table: its columns have \[1, 2\] rows"),
     ],
 )
