@@ -248,6 +248,7 @@ def test_code_that_is_damaged_is_compiled_anew(tmp_path: Path, ending, length):
 
 def test_code_that_cannot_be_kept_is_compiled(tmp_path: Path):
     limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+    limit += "import sys\nsys.dont_write_bytecode = True  # of which the half would be kept\n"
     (program := tmp_path / "program.py").write_text(limit + SQUARE)
     assert [said(program), said(program)] == ["9 0\n", "9 0\n"]
 
