@@ -16,9 +16,13 @@ _EXECUTE = "os.execv(sys.argv[1], sys.argv[1:])"
 
 
 def small_files(size: int) -> str:
-    """What would make a file larger than so many bytes fails, as on a full disk."""
+    """What would make a file larger than so many bytes fails, as on a full disk.
+
+    No byte code is written: Python 3.11 would keep the first part of it, for all tests after.
+    """
     limits = f"({size}, resource.getrlimit(resource.RLIMIT_FSIZE)[1])"
-    return f"resource.setrlimit(resource.RLIMIT_FSIZE, {limits})"
+    no_byte_code = "os.environ['PYTHONDONTWRITEBYTECODE'] = '1'"
+    return f"resource.setrlimit(resource.RLIMIT_FSIZE, {limits}); {no_byte_code}"
 
 
 def prepared(*statements: str) -> tuple[str, ...]:

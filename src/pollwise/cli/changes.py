@@ -19,9 +19,7 @@ def changes(
         ),
     ] = None,
     tag: Annotated[str | None, typer.Option(help="Only pages with this tag.")] = None,
-    limit: Annotated[
-        int, typer.Option(min=1, max=10**9, help="The newest changes, so many at most.")
-    ] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="The newest changes, so many at most.")] = 100,
     unread: Annotated[
         bool, typer.Option("--unread", help="Only those that are not marked as read.")
     ] = False,

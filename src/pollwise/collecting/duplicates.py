@@ -99,7 +99,6 @@ class Duplicates:
         self._hashes = np.zeros(_FIRST_SIZE, np.uint64)
         # 0: no original, 1: an original without SimHash, 2: one with it.
         self._kinds = np.zeros(_FIRST_SIZE, np.uint8)
-        # SimHashes are scrambled by the title, so that none is near one of another title.
         # The ids of originals by 16 bits of the text hash, and by each quarter of the SimHash:
         # if three bits differ, one of the four quarters is still equal.
         self._by_text: dict[int, array[int]] = {}
@@ -110,15 +109,16 @@ class Duplicates:
     ) -> int | None:
         """The earlier page that says the same, the nearest, then the lowest id; None: an original.
 
-        `text_hash` is that of `change.fingerprint`, hexadecimal. What this page said before no
-        longer counts.
+        `text_hash` is that of `change.fingerprint`, hexadecimal; `simhash` that of the terms. What
+        this page said before no longer counts.
         """
         text = int(text_hash[:16], 16)
         self.discard(page_id)
-        original = self._same_text(text)
-        if simhash is not None:
+        if simhash is not None:  # with the title in it, none is near that of another title
             simhash ^= int.from_bytes(_digest(title), "big")
-            original = self._nearest(simhash) if original is None else original
+        original = self._same_text(text)
+        if original is None and simhash is not None:
+            original = self._nearest(simhash)
         if original is None:
             self._keep(page_id, text, simhash)
         return original

@@ -61,6 +61,8 @@ CHANGED_SETTINGS = "changed settings"
 _EVENTS_AT_ONCE = 1000
 _CHANGES_AT_ONCE = 200
 _URLS_AT_ONCE = 2_000
+_LARGEST_NUMBER = 2**63 - 1
+"""That a database takes."""
 
 
 class TableReader:
@@ -234,7 +236,7 @@ class TableReader:
             since=since,
             tags=_tags(tags),
             unread=unread,
-            limit=limit,
+            limit=min(limit, _LARGEST_NUMBER),
         )
         return [self._change(row) for row in reversed(rows)]
 

@@ -103,7 +103,7 @@ class ChangesContract:
         def newest(limit: int, **asked: Any) -> list[int]:
             return [one.seq for one in watched.newest_changes(limit, **asked)]
 
-        assert (newest(2), newest(9)) == ([3, 4], [1, 2, 3, 4])
+        assert (newest(2), newest(9), newest(2**63)) == ([3, 4], [1, 2, 3, 4], [1, 2, 3, 4])
         assert newest(2, unread=True) == [2, 4]
         assert newest(9, after=1, since=3.0) == [2, 3, 4]
         assert newest(9, tags=("other",)) == []
