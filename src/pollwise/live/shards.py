@@ -24,6 +24,7 @@ from pollwise.live.session import Besides
 from pollwise.scheduler.budgets import BudgetText, parse_budget
 from pollwise.scheduler.ledgers import (
     LEASE,
+    confirm_allotment,
     leave_ledger,
     new_ledger,
     read_ledger,
@@ -270,9 +271,10 @@ class SharedBudget:
         begun_at, is_told, polls = time.monotonic(), False, scheduler.polls_begun
         while True:
             before, since, polls = self._rate, polls, scheduler.polls_begun
-            stand = scheduler.price, scheduler.pages_known, polls - since
             try:
-                await asyncio.to_thread(self._hold_to, *stand)
+                await asyncio.to_thread(
+                    self._hold_to, scheduler.price, scheduler.pages_known, polls - since
+                )
             except StoreBusyError:  # its server is away, so soon nothing can be kept either
                 if time.monotonic() > self._until:
                     self._rate = self._alone
@@ -284,11 +286,10 @@ class SharedBudget:
                 is_told = True
                 self._say("waiting for its part of the budget, which the others have")
             if self._rate * _WORTH_A_CHANGE < before:
-                # Others may have it only when they know that this one holds to less. What this
-                # report brings is left: the steps of a rate are made for one in ten seconds.
+                # Others may have it only when they know that this one holds to less.
                 await asyncio.sleep(_HELD_TO)
                 with suppress(StoreBusyError):
-                    await asyncio.to_thread(self._report, *stand)
+                    await asyncio.to_thread(self._confirm)
             await asyncio.sleep(_ASK_EVERY)
             if not is_waiting:
                 await bell.wait("budget", _REPORT_EVERY - _ASK_EVERY)
@@ -298,18 +299,7 @@ class SharedBudget:
         incoming.put([Budgeted(clock(), budget.rate, budget.burst)])
 
     def _hold_to(self, price: float | None, pages: int, polls: int) -> None:
-        """Report, and hold to what that brings."""
-        sent_at = time.monotonic()
-        allotment = self._report(price, pages, polls)
-        self._rate, self._alone = allotment.rate, allotment.alone
-        self._until = sent_at + allotment.seconds
-        if pages and allotment.rate >= _NEARLY * allotment.fair:
-            self._has_had_its_share = True
-        if self._waits(pages):
-            self._keeper.announce()
-
-    def _report(self, price: float | None, pages: int, polls: int) -> Allotment:
-        """Tell how the shard stands; what it may spend."""
+        """Report how the shard stands, and hold to what that brings."""
         report = ShardReport(
             str(self._number),
             price or None if self._has_had_its_share else None,
@@ -323,7 +313,23 @@ class SharedBudget:
         def change(ledger: str, budget: str, now: float) -> tuple[str, Allotment]:
             return take_report(ledger, budget, report, now)
 
-        return self._settle(change)
+        sent_at = time.monotonic()
+        allotment = self._settle(change)
+        self._rate, self._alone = allotment.rate, allotment.alone
+        self._until = sent_at + allotment.seconds
+        if pages and allotment.rate >= _NEARLY * allotment.fair:
+            self._has_had_its_share = True
+        if self._waits(pages):
+            self._keeper.announce()
+
+    def _confirm(self) -> None:
+        """Tell that it holds to its allotment by now."""
+        shard, rate, alone = str(self._number), self._rate, self._alone
+
+        def change(ledger: str, budget: str, now: float) -> tuple[str, None]:
+            return confirm_allotment(ledger, budget, shard, rate, alone), None
+
+        self._settle(change)
 
     def _waits(self, pages: int) -> bool:
         """Whether a shard of so many pages has not had its share yet, which the others have."""

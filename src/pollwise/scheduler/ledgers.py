@@ -3,7 +3,7 @@
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.scheduler.prices import Allotment, ShardedBudget, ShardReport
 
-__all__ = ["LEASE", "leave_ledger", "new_ledger", "read_ledger", "take_report"]
+__all__ = ["LEASE", "confirm_allotment", "leave_ledger", "new_ledger", "read_ledger", "take_report"]
 
 LEASE = 60.0
 """Seconds for which a shard may spend what it was given."""
@@ -28,6 +28,13 @@ def take_report(text: str, budget: str, report: ShardReport, now: float) -> tupl
     ledger = read_ledger(text, budget)
     allotment = ledger.report(report, now)
     return ledger.state(), allotment
+
+
+def confirm_allotment(text: str, budget: str, shard: str, rate: float, alone: float) -> str:
+    """The ledger to keep once a shard holds to what it was given: see `ShardedBudget.confirm`."""
+    ledger = read_ledger(text, budget)
+    ledger.confirm(shard, rate, alone)
+    return ledger.state()
 
 
 def leave_ledger(text: str, budget: str, shard: str) -> str:

@@ -22,7 +22,7 @@ cut off and alive. Whoever takes its hosts over lets it leave.
 
 import json
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 
 import numpy as np
@@ -123,6 +123,17 @@ class _Shard:
             return self.alone
         return max(self.report.rate, self.allotment.rate, self.alone)
 
+    def settled(self, now: float, share: float) -> float:
+        """Cost units a second that it will spend once it has heard of a budget that was made less.
+
+        `share` is what there is for a page now.
+        """
+        if now >= self.until:
+            return self.alone
+        given = self.allotment
+        fair = share * self.report.pages
+        return given.rate * fair / given.fair if fair < given.fair else given.rate
+
 
 class ShardedBudget:
     """Shares a budget of `rate` cost units a second out among shards, by their reports.
@@ -156,7 +167,7 @@ class ShardedBudget:
 
     @property
     def rate(self) -> float:
-        """Cost units a second, in all; a new one holds once all shards have reported twice."""
+        """Cost units a second, in all; a smaller one holds once each shard has reported."""
         return self._rate
 
     @rate.setter
@@ -218,18 +229,28 @@ class ShardedBudget:
         self._shards[report.shard] = _Shard(
             report, Allotment(0.0, self._lease, 0.0, None, 0.0), until
         )
-        others = math.fsum(
-            shard.most(now) for name, shard in self._shards.items() if name != report.shard
-        )
-        room = max(self._rate - others, 0.0)
+        others = [shard for name, shard in self._shards.items() if name != report.shard]
+        room = max(self._rate - math.fsum(shard.most(now) for shard in others), 0.0)
         if now < self._begun_at + self._lease:  # there may be others, not heard yet
             room = min(room, report.rate)
         wanted, fair = self._target(report.shard, now)
-        # What it holds to is in the budget, or above it for a while, if that was made smaller.
-        rate = min(wanted, max(room, report.rate))
+        # What it holds to is in the budget, unless that was made smaller: then the others, which
+        # may not have heard of it, will come down as well.
+        share = self._rate / max(report.pages + sum(one.report.pages for one in others), 1)
+        kept = self._rate - math.fsum(shard.settled(now, share) for shard in others)
+        rate = min(wanted, max(room, min(report.rate, kept)))
         allotment = Allotment(rate, self._lease, min(rate, fair), self.price, fair)
         self._shards[report.shard] = _Shard(report, allotment, until)
         return allotment
+
+    def confirm(self, shard: str, rate: float, alone: float) -> None:
+        """A shard holds to its allotment by now: others may have what it had more.
+
+        `rate` and `alone` as in its report. Unknown ones are ignored.
+        """
+        if (told := self._shards.get(shard)) is not None:
+            report = replace(told.report, rate=rate, alone=alone)
+            self._shards[shard] = replace(told, report=report)
 
     def leave(self, shard: str) -> None:
         """A shard polls no more, surely: what it had is for others. Unknown ones are ignored."""

@@ -143,14 +143,47 @@ def test_what_a_dead_shard_had_is_shared_out_when_its_lease_ends_and_the_rest_wh
     assert sum(one.spends(now) for one in living) == pytest.approx(30.0, rel=0.01)
 
 
-def test_a_budget_that_changes_holds_after_two_reports_of_each():
-    shards, budget = some_shards(3, seed=5), ShardedBudget(30.0, lease=LEASE, begun_at=-LEASE)
-    now = settle(shards, budget, "freshness", rounds=60)
-    budget.rate = 3.0
-    for _ in range(2):
-        for shard in shards:
+@given(
+    seed=st.integers(0, 100),
+    rounds=st.integers(0, 5),
+    smaller=st.lists(st.floats(0.01, 0.99), min_size=1, max_size=3),
+    order=st.permutations(range(4)),
+    confirming=st.lists(st.booleans(), min_size=4, max_size=4),
+)
+@settings(max_examples=200, deadline=None)
+def test_a_smaller_budget_holds_after_one_report_of_each(seed, rounds, smaller, order, confirming):
+    """In any order, whether or not the others have confirmed meanwhile that they hold to less."""
+    shards, budget = some_shards(4, seed), ShardedBudget(30.0, lease=LEASE, begun_at=-LEASE)
+    now = settle(shards, budget, "freshness", rounds + 2)
+    for part in smaller:  # of the last one all hear, of those before it only the first ones
+        budget.rate *= part
+        heard = order if part == smaller[-1] else order[: len(smaller)]
+        for number in heard:
+            shard = shards[number]
             shard.talk(budget, shard.price("freshness", now), now)
-    assert sum(shard.spends(now) for shard in shards) <= 3.0 * (1.0 + 1e-9)
+            if confirming[number]:
+                budget.confirm(shard.name, shard.allotment.rate, shard.allotment.alone)
+    spent = sum(shard.spends(now) for shard in shards)
+    assert spent <= budget.rate * (1.0 + 1e-9)
+    for shard in shards:
+        budget.confirm(shard.name, shard.allotment.rate, shard.allotment.alone)
+    assert budget.most(now) <= budget.rate * (1.0 + 1e-9)
+    for shard in shards:
+        shard.talk(budget, shard.price("freshness", now), now)
+    assert sum(shard.spends(now) for shard in shards) > 0.5 * budget.rate
+
+
+def test_what_one_confirms_to_have_no_more_is_for_others():
+    (a, b), budget = some_shards(2, 1), ShardedBudget(10.0, lease=LEASE, begun_at=-LEASE)
+    a.talk(budget, None, 0.0)
+    b.talk(budget, None, 0.0)
+    a.talk(budget, None, 0.0)
+    b.talk(budget, None, 0.0)
+    assert (a.allotment.rate, b.allotment.rate) == (5.0, 0.0), "a may not have heard of it"
+    budget.confirm("0", a.allotment.rate, a.allotment.alone)
+    budget.confirm("unknown", 1.0, 1.0)
+    b.talk(budget, None, 0.0)
+    assert (a.allotment.rate, b.allotment.rate) == (5.0, 5.0)
 
 
 def test_one_that_is_started_anew_gives_back_what_shards_held_to():
