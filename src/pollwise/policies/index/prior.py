@@ -8,7 +8,8 @@ taken for one of its kind, and a kind of few pages for one of its site.
 Counting is the EM algorithm for the weights of a mixture (Laird, "Nonparametric maximum likelihood
 estimation of a mixing distribution", 1978): a page counts for each rate with the probability that
 it has this rate, given the counts of the round before. The pages take turns, a few at each poll,
-so that no poll has to wait for a pass over all of them. The functions are compiled.
+so that no poll has to wait for a pass over all of them: of pages that are new sixteen, and the
+fewer the more is known of each, as a poll then changes it the less. The functions are compiled.
 """
 
 import math
@@ -41,7 +42,7 @@ __all__ = [
     "weigh_rates",
 ]
 
-_PAGES_A_POLL = 8
+_FIRST_PAGES_A_POLL = 16.0
 _PLACES_A_POLL = 128
 """Ids that are looked at for these pages, as there may be gaps."""
 _PSEUDO_PAGES = 100.0
@@ -288,12 +289,13 @@ def count_pages(state: IndexState) -> None:
     common = state.shared[0]
     if common.round_time == 0.0 and common.gap > 0.0:
         _start_round(state)
-    counted = 0
+    polls_a_page = common.learned / max(common.pages, 1)
+    counted, wanted = 0, max(int(_FIRST_PAGES_A_POLL / (1.0 + polls_a_page)), 1)
     for _ in range(min(_PLACES_A_POLL, len(state.pages))):
-        if counted == _PAGES_A_POLL:
+        if counted == wanted:
             break
-        prefetch(state.pages, common.next + _PAGES_A_POLL)
-        fetch_evidence(state, common.next + _PAGES_A_POLL)
+        prefetch(state.pages, common.next + wanted)
+        fetch_evidence(state, common.next + wanted)
         own = state.pages[common.next]
         if own.where != ABSENT:
             counted += 1

@@ -17,7 +17,6 @@ from pollwise.types import Observation, Outcome, Page
 
 DAY = 86_400.0
 CHANGED, UNCHANGED = changed_table(), unchanged_table()
-PAGES_A_POLL = 8
 
 
 def polled(rate: float, interval: float, count: int, seed: int) -> np.ndarray:
@@ -52,9 +51,9 @@ def taught(groups: list[tuple[str, str]], likelihoods: np.ndarray, polls: int) -
 
 
 def count_all(policy: BayesianIndex, rounds: int = 1) -> None:
-    pages = len(policy.state.pages)
-    assert pages % PAGES_A_POLL == 0
-    for _ in range(rounds * pages // PAGES_A_POLL):
+    common = policy.state.shared[0]
+    last = common["round"] + rounds + (common["round_time"] == 0.0)  # the first one begins
+    while common["round"] < last:
         count_pages(policy.state)
 
 
@@ -117,6 +116,14 @@ def test_priors_are_fitted_as_by_a_plain_em_algorithm(polls, rounds):
     count_all(policy, rounds)
     exact = plain_em(groups, likelihoods, polls, rounds)
     assert priors(policy) == pytest.approx(exact, rel=2e-3, abs=1e-9)
+
+
+@pytest.mark.parametrize(("polls", "pages"), [(0, 16), (1, 8), (3, 4), (15, 1), (1000, 1)])
+def test_the_more_is_known_the_fewer_pages_are_counted_at_a_poll(polls, pages):
+    likelihoods = np.array([polled(1 / DAY, DAY, polls, n) for n in range(64)])
+    policy = taught([("", "")] * 64, likelihoods, polls)
+    count_pages(policy.state)
+    assert policy.state.shared[0]["next"] == pages
 
 
 def test_counting_makes_the_observations_more_likely_at_every_round():
