@@ -67,8 +67,8 @@ class PastChecks:
         for row in by_page[1:][late][:1].tolist():
             raise table.complaint(
                 row,
-                f"the check of page {shown(names[codes[row]])} is not later than the one before; sort"
-                " the table by page and checked_at",
+                f"the check of page {shown(names[codes[row]])} is not later than the one before;"
+                " sort the table by page and checked_at",
             )
         if len(names) == len(times):
             raise TraceError(f"{path}: no page was checked twice; give all checks of each page")

@@ -137,8 +137,8 @@ def _check_lives(table: Table, pages_of_rows: Ints, times: Floats, pages: _Pages
         for row in np.flatnonzero(rows)[:1].tolist():
             raise table.complaint(
                 row,
-                f"page {shown(pages.names[pages_of_rows[row]])} changed {when}; correct the table of"
-                " pages, or drop the row",
+                f"page {shown(pages.names[pages_of_rows[row]])} changed {when}; correct the table"
+                " of pages, or drop the row",
             )
 
 
