@@ -112,7 +112,7 @@ def test_quotes_that_are_not_closed(tmp_path, rows, row):
 
 def test_day_numbers_of_a_spreadsheet(tmp_path):
     # 45231.5 is noon of 1 November 2023, by the documentation of Excel and LibreOffice.
-    assert (45_231.5 - 25_569) * 86_400 == datetime(2023, 11, 1, 12, tzinfo=UTC).timestamp()
+    assert datetime(2023, 11, 1, 12, tzinfo=UTC).timestamp() == (45_231.5 - 25_569) * 86_400
     for table in (
         csv_table(tmp_path, "t\n45231.5\n45239\n"),
         parquet_table(tmp_path, t=[45_231.5, 45_239]),
