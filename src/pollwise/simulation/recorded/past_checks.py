@@ -39,7 +39,7 @@ _ROUNDS = 200
 def has_checks(path: Path) -> bool:
     """Whether this is a CSV file with a column `checked_at`; what cannot be read is none."""
     try:
-        return path.suffix == ".csv" and "checked_at" in read_headings(path)
+        return path.suffix.lower() == ".csv" and "checked_at" in read_headings(path)
     except (OSError, TraceError):  # told when it is read
         return False
 

@@ -279,9 +279,9 @@ def _cells(name: str, column: Any) -> list[Any]:
 def read_table(path: Path, required: Sequence[str]) -> Table:
     """The table in a .parquet or .csv file; `TraceError` if a required column is missing."""
     try:
-        if path.suffix == ".parquet":
+        if path.suffix.lower() == ".parquet":
             table = _read_parquet(path)
-        elif path.suffix == ".csv":
+        elif path.suffix.lower() == ".csv":
             table = _read_csv(path)
         else:
             raise TraceError(f"{path}: a trace must be a .parquet or a .csv file")

@@ -31,7 +31,7 @@ def checked(changes_per_day: list[float], days: int, generator: np.random.Genera
 
 
 def test_headings_may_have_capitals_and_blanks(tmp_path):
-    path = write(tmp_path / "c.csv", "a,10,0", "a,20,1", heads=" Page,Checked_At ,CHANGED")
+    path = write(tmp_path / "C.CSV", "a,10,0", "a,20,1", heads=" Page,Checked_At ,CHANGED")
     assert has_checks(path)
     assert PastChecks.read(path).times.tolist() == [10.0, 20.0]
 
