@@ -18,7 +18,7 @@ from pollwise.live import checking, control
 from pollwise.live.checking import PageCheck, check_page
 from pollwise.live.control import ask, carry_out_waiting
 from pollwise.live.recalling import recalling
-from pollwise.live.requests import UnmaskPart
+from pollwise.live.requests import MaskPart, UnmaskPart
 from pollwise.live.web_polling import web_poller
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.settings import WatchSettings
@@ -64,6 +64,30 @@ async def poll(db, site, clock, times: int) -> list[Outcome]:
                     store.commit(Batch(polls=(report.result,)))
                     outcomes.append(report.result.observation.outcome)
     return outcomes
+
+
+async def test_pages_that_are_not_in_utf8_are_shown_and_masked_by_their_letters(
+    site, tmp_path, clock
+):
+    numbers = count()
+
+    async def answer(request: web.Request) -> web.Response:
+        text = f"<title>t</title><p>Сейчас {next(numbers)}:00<p>Новости<p>Порт<p>Киты"
+        kind = "text/html; charset=windows-1251"
+        return web.Response(body=text.encode("cp1251"), headers={"Content-Type": kind})
+
+    site.answers["/"] = answer
+    url, db = site.url("/"), tmp_path / "pages.db"
+    page = await check(url)
+    assert page.kept[1:] == ("Новости", "Порт", "Киты")
+    assert [part.text.split()[0] for part in page.noise] == ["Сейчас"]
+    with Store.open(db) as store:
+        store.add_pages([NewPage(url)], 0.0)
+    await poll(db, site, clock, 1)
+    assert await asyncio.to_thread(ask, db, MaskPart(url, "Порт"), make=False, say=print)
+    with Store.open_readonly(db) as store:
+        [part] = masked_parts(store.pages()[0].memory.noise.masks)
+    assert part.text == "Порт"
 
 
 async def test_check_shows_what_counts_and_what_is_noise(site):

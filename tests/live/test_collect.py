@@ -366,6 +366,29 @@ async def test_seeds_that_cannot_be_reached_are_told(tmp_path):
     assert "cannot be had" in err
 
 
+async def test_a_host_of_copies_is_told_while_it_is_polled(site, tmp_path):
+    """A calendar without end, of which each day says the same, and no wiki that has a few."""
+    for day in range(120):
+        links = f'<a href="/day/{day + 1}">next day</a><a href="/word/{day}">a word</a>'
+        site.says(
+            f"/day/{day}", f"<p>No whale is expected on this day{links}", Content_Type="text/html"
+        )
+        words = " ".join(f"w{day}x{n}" for n in range(40))
+        site.says(f"/word/{day}", f"<title>{day}</title><p>{words}", Content_Type="text/html")
+    begun = ["--topic", "whales", "--seed", site.url("/day/0"), "--budget", "1000/second"]
+    quick = [*begun, "--crawl-delay", "0.001"]
+    run = started(tmp_path, *quick, "--deny", "/word/", "--requests", "110")
+    status, _, err = await finished(run)
+    assert status == 0, err
+    [told] = [line for line in err.splitlines() if "are copies of others" in line]
+    host = site.url("/").split("/")[2]
+    assert told.startswith(f"pollwise: {host}: 99 of the latest 100 new pages are copies of others")
+    assert err.splitlines().index(told) < len(err.splitlines()) - 1
+    status, _, err = await finished(started(tmp_path, *quick, "--db", "b.db", "--requests", "110"))
+    assert status == 0, err
+    assert "are copies of others" not in err
+
+
 async def test_a_redirect_of_a_seed_opens_no_private_address_ever(tmp_path):
     """What a page redirects to is no seed, also after a restart."""
     async with MisbehavingServer() as named, MisbehavingServer() as inside:

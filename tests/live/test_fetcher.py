@@ -349,6 +349,10 @@ async def raw() -> AsyncIterator[Bytes]:
         (b"HTTP/1.1 999999 what\r\n\r\n", "no HTTP"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort", "cut off"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\n0123456789", "no HTTP"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok",
+            "no HTTP: Duplicate Content-Length",
+        ),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nbroken", "no HTTP"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe", "cut off"),
         (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n", "no HTTP"),
@@ -362,6 +366,7 @@ async def raw() -> AsyncIterator[Bytes]:
 async def test_servers_that_do_not_speak_http(raw, fetcher, answer, error):
     result = await fetcher.fetch(await raw(answer), NOTHING)
     assert error in result.error
+    assert not result.error.endswith("^")
     assert result.error.isprintable()
     assert result.error.encode()
     assert result.body == b""

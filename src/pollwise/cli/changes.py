@@ -44,7 +44,8 @@ def changes(
             f"--mark-read is for one shard: name it after --db, as `{command(db, 'shards')}` tells"
         )
     now = time.time()
-    since = since or ("1970-01-01" if unread else "1d")
+    if since is None:
+        since = "1970-01-01" if unread else "1d"
     begin = since_of(since, now)
     if begin > now:
         raise InputError(f"--since {since} is in the future (UTC): give an earlier time, or an age")

@@ -162,10 +162,11 @@ def search(
                 f" collect` made; `{command(db, 'status')}` tells what is in this one"
             )
         hits = search_in_order(store, query, limit)
+        copies = 0 if hits else sum(own.duplicate_of is not None for own in store.pages())
     if as_json:
         print_json({"query": query, "results": hits})
     else:
-        print_hits(db, query, hits)
+        print_hits(db, query, hits, copies)
 
 
 def export(

@@ -168,7 +168,7 @@ def _times(page: Explanation) -> list[tuple[str, str]]:
 
 def _next_poll(page: Explanation) -> str:
     """When a poll may be made; one that nothing but the budget holds back is not foretold."""
-    return "due now" if _is_due(page) else moment(page.next_poll_at)
+    return "when the budget allows" if _is_due(page) else moment(page.next_poll_at)
 
 
 def _is_due(page: Explanation) -> bool:

@@ -11,11 +11,15 @@ from pollwise.store.records import Hit
 __all__ = ["print_hits"]
 
 
-def print_hits(db: Place, query: str, hits: Sequence[Hit]) -> None:
-    """The pages found, best first: title, relevance, URL, and the text around the words."""
+def print_hits(db: Place, query: str, hits: Sequence[Hit], copies: int) -> None:
+    """The pages found, best first: title, relevance, URL, and the text around the words.
+
+    Of `copies` of others, which are not searched, is told where nothing is found.
+    """
     console = stdout()
     if not hits:
-        console.print(f"no page of {db} fits {query!r}")
+        more = f"; left out, as they are copies of others: {copies:,}" if copies else ""
+        console.print(f"no page of {db} fits {query!r}{more}")
     for number, hit in enumerate(hits, start=1):
         title = _printable(" ".join(hit.title.split())) or hit.url
         heading = Text(f"{number}. {title}", style="bold")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pollwise.experiments.experiment import POLLS_TO_SHARE, Measurements, Row
+from pollwise.experiments.figure_files import save
 
 __all__ = ["draw"]
 
@@ -29,7 +30,7 @@ def draw(path: Path, title: str, measured: Measurements) -> None:
         _draw_table(figure, measured.rows)
     across = int(figure.get_figwidth() * _LETTERS_PER_INCH)
     figure.suptitle("\n".join(textwrap.wrap(title, across)), fontsize=11)
-    figure.savefig(path, dpi=120)
+    save(figure, path)
 
 
 def _draw_curves(figure: Any, measured: Measurements) -> None:

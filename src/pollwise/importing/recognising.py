@@ -1,5 +1,6 @@
 """Which program a file is from, by its beginning and its name."""
 
+import zlib
 from pathlib import Path
 
 from pollwise.errors import InputError
@@ -13,6 +14,7 @@ from pollwise.web.sitemaps import EntriesBeyond, UnusableEntries, parse_sitemap
 __all__ = ["read_file"]
 
 _LARGEST = 1 << 30
+_GZIP = b"\x1f\x8b"
 
 
 def read_file(path: Path) -> Imported:
@@ -23,8 +25,15 @@ def read_file(path: Path) -> Imported:
     try:
         with path.open("rb") as file:
             # The others are small; a backup may be larger than the memory.
-            is_backup = file.read(2) == b"PK"
+            begin = file.read(1024)
             file.seek(0)
+            if _is_warc(begin):
+                raise InputError(
+                    f"{path} is a WARC file: the copies of pages in it are not taken over; write"
+                    " the URLs of its records (WARC-Target-URI) into a list, a URL a line, for"
+                    " `pollwise add --file`"
+                )
+            is_backup = begin.startswith(b"PK")
             is_too_large = path.stat().st_size > _LARGEST
             data = b""
             if not (is_backup or is_too_large):
@@ -41,11 +50,21 @@ def read_file(path: Path) -> Imported:
         ) from error
 
 
+def _is_warc(begin: bytes) -> bool:
+    """Whether a file that begins like this is a web archive (ISO 28500), perhaps as gzip."""
+    if begin.startswith(_GZIP):
+        try:
+            begin = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(begin, 5)
+        except zlib.error:  # told when it is read
+            return False
+    return begin.startswith(b"WARC/")
+
+
 def _read(path: Path, data: bytes) -> Imported:
     begin = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if b"<opml" in begin:
         return read_opml(data)
-    if b"<urlset" in begin or b"<sitemapindex" in begin or data.startswith(b"\x1f\x8b"):
+    if b"<urlset" in begin or b"<sitemapindex" in begin or data.startswith(_GZIP):
         return _read_sitemap(data)
     if path.suffix.casefold() in (".yaml", ".yml"):
         return read_urlwatch(data)

@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from pollwise.collecting.document_collection import DocumentCollection
+from pollwise.collecting.hosts_of_copies import ROUND, HostsOfCopies
 from pollwise.collecting.known_pages import KnownPages
 from pollwise.collecting.response_digest import Digest
 from pollwise.collecting.response_processor import ResponseProcessor
@@ -79,6 +80,7 @@ class StandingCounter:
         self._processor = processor
         self._polls = session.store.totals().polls
         self._known = KnownPages()
+        self._hosts_of_copies = HostsOfCopies()
         self._shared = settings.shared_scopes()
         for page_id, own in session.watched.items():
             if page_id not in left_out:
@@ -101,7 +103,11 @@ class StandingCounter:
         for report in progress.reports:
             observation = report.result.observation
             self._polls += observation.outcome is not Outcome.POSTPONED
-            self._note(watched[observation.page_id].page, observation.outcome)
+            page = watched[observation.page_id].page
+            self._note(page, observation.outcome)
+            collected = None if report.discovered is None else report.discovered.collected
+            if page.id in progress.first_copies and collected is not None:
+                self._note_copy(page, is_copy=collected.duplicate_of is not None)
         now = time.monotonic()
         if now >= self._look_at:
             self._links = self.links(_SHOWN_LINKS)
@@ -139,6 +145,14 @@ class StandingCounter:
 
     def _note(self, page: Page, outcome: Outcome | None) -> None:
         self._known.note(page.id, self._shared.get(page.scope, page.scope), outcome)
+
+    def _note_copy(self, page: Page, *, is_copy: bool) -> None:
+        copies = self._hosts_of_copies.note(page.scope, is_copy=is_copy)
+        if copies is not None:
+            self._say(
+                f"{page.scope}: {copies} of the latest {ROUND} new pages are copies of others, such"
+                f" as {page.url}; --deny leaves out those that fit an expression"
+            )
 
     def links(self, count: int) -> list[LikelyLink]:
         """The links that are followed next, so many at most."""

@@ -581,7 +581,7 @@ def _in_words(error: Exception) -> str:
         return "the body was cut off or garbled"
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return f"the proxy refused a tunnel: status {error.status}"
-    # The text of these would begin with a status 400.
+    # The text of these would begin with a status 400, and may end in a line that only points.
     if isinstance(error, aiohttp.ClientResponseError | HttpProcessingError):
-        return f"the answer is no HTTP: {one_line(Exception(error.message))}"
+        return f"the answer is no HTTP: {one_line(Exception(error.message.rstrip(' ^')))}"
     return one_line(error)

@@ -6,7 +6,10 @@ for changed.
 """
 
 import re
+from contextlib import suppress
 from itertools import repeat
+
+from pollwise.web.reading.page_encoding import told_encoding
 
 __all__ = ["is_html", "readable", "visible_blocks", "visible_text"]
 
@@ -37,16 +40,24 @@ def is_html(body: bytes, content_type: str | None) -> bool:
     return content_type.split(";", 1)[0].strip().lower() == "text/html"
 
 
-def readable(body: bytes) -> str:
+def readable(body: bytes, content_type: str | None) -> str:
     """The characters of a body. Never raises.
 
-    Bytes that are not UTF-8 are read as Latin-1, whatever the page declares: different bytes stay
-    different, which is all that a comparison needs.
+    Bytes that are not UTF-8 are read in the encoding that they are told to be in, if all of them
+    are and it extends ASCII, else as Latin-1: different bytes stay different, which is what a
+    comparison needs.
+
+    >>> readable(b"\xec\xe8\xf0", "text/html; charset=windows-1251")
+    'мир'
     """
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError:
-        return body.decode("latin-1")
+        encoding = told_encoding(body, content_type)
+    if encoding and not encoding.startswith("utf-16"):
+        with suppress(UnicodeDecodeError):
+            return body.decode(encoding)
+    return body.decode("latin-1")
 
 
 def visible_text(body: bytes) -> str:
@@ -55,7 +66,7 @@ def visible_text(body: bytes) -> str:
     >>> visible_text(b"<p class=x>Caf\\xe9 <!-- 17 -->opens<script>nonce = 3</script>")
     'Café opens'
     """
-    return _SPACE.sub(" ", _INVISIBLE.sub(" ", readable(body))).strip(" ")
+    return _SPACE.sub(" ", _INVISIBLE.sub(" ", readable(body, None))).strip(" ")
 
 
 def visible_blocks(html: str) -> list[str]:

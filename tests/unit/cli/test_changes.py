@@ -70,6 +70,8 @@ def test_a_version_is_not_compared_with_itself_in_silence(run):
         (("changes", "--json", "--atom"), "--json and --atom are two formats: give one of them"),
         (("changes", "--since", "2999-01-01"), "--since 2999-01-01 is in the future (UTC): give"),
         (("changes", "--since", "often"), "since 'often': expected an age such as 30m"),
+        (("changes", "--since", ""), "since '': expected an age such as 30m"),
+        (("changes", "--since", "", "--unread"), "since '': expected an age such as 30m"),
         (("changes", "--db", "none.db"), "none.db does not exist"),
         (("history", "http://b.example/"), "http://b.example/ was never watched in pollwise.db"),
         (("history", "nothing"), "not a URL: 'nothing'"),

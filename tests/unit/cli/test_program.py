@@ -353,7 +353,7 @@ def test_in_quiet_hours_the_next_poll_is_at_their_end(run, known):
     page = run("explain", f"{SITE}/news", "--db", known, "--json").document
     assert page["next_poll_at"] == page["quiet_until"] == end
     told = " ".join(run("explain", f"{SITE}/news", "--db", known).out.replace("│", " ").split())
-    assert "due now" not in told
+    assert "when the budget allows" not in told
     assert f"no poll begins until {moment(end)[:10]}" in told
     assert "quiet hours" in run("status", "--db", known).out
 

@@ -92,6 +92,16 @@ def test_no_hit_is_said(run: Run) -> None:
     assert json.loads(run("search", "squid", "--json").out) == {"query": "squid", "results": []}
 
 
+def test_copies_are_told_where_nothing_is_found(run: Run) -> None:
+    with Store.open("pollwise.db") as store:
+        copy = Collected(1, 0.0, "Whales", "A blue whale. " * 20, duplicate_of=0)
+        seen = PollResult(Observation(1, 2.0, Outcome.CHANGED), PageMemory())
+        store.commit(Batch(polls=(seen,), discovered=of(copy)))
+    told = "no page of pollwise.db fits 'squid'; left out, as they are copies of others: 1\n"
+    assert run("search", "squid") == (0, told, "")
+    assert "copies" not in run("search", "whale").out
+
+
 def test_what_cannot_be_searched(run: Run) -> None:
     assert_refused(run("search", "+++"), "nothing to look for", "'+++'", "give a word")
     assert_refused(run("search", "whale", "--db", "none.db"), "none.db does not exist")

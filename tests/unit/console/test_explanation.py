@@ -129,9 +129,9 @@ def test_of_rates_far_apart_only_the_ends_are_told(shown):
 
 def test_a_page_that_is_due_has_no_time_of_its_next_poll(shown):
     waiting = replace(AFTER_MANY, due_at=86_400.0, next_poll_at=172_800.0)
-    assert "due (UTC) 1970-01-02 00:00:00 next poll (UTC) due now" in shown(waiting)
+    assert "due (UTC) 1970-01-02 00:00:00 next poll (UTC) when the budget allows" in shown(waiting)
     resting = replace(waiting, due_at=None, rests_until=86_400.0)
-    assert "next poll (UTC) due now" in shown(resting)
+    assert "next poll (UTC) when the budget allows" in shown(resting)
     busy = shown(replace(waiting, host_free_at=172_800.0))
     assert "next poll (UTC) 1970-01-03 00:00:00" in busy
     quiet = shown(replace(waiting, quiet_until=172_800.0))

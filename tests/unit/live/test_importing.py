@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from warcio.warcwriter import WARCWriter
 
 from pollwise.errors import InputError
 from pollwise.insight.explanation import read_explanation
@@ -93,6 +94,21 @@ def test_what_cannot_be_read_changes_nothing(tmp_path: Path) -> None:
         import_file(file, db, say=print)
     file.write_bytes(b"just words")
     with pytest.raises(InputError, match="no file that can be imported"):
+        import_file(file, db, say=print)
+    assert not db.exists()
+
+
+@pytest.mark.parametrize("name", ["pages.warc", "pages.warc.gz"])
+def test_a_web_archive_is_named(tmp_path: Path, name: str) -> None:
+    file, db = tmp_path / name, tmp_path / "pollwise.db"
+    with file.open("wb") as stream:
+        WARCWriter(stream, gzip=name.endswith(".gz")).write_record(
+            WARCWriter(stream).create_warcinfo_record(name, {"software": "another"})
+        )
+    with pytest.raises(InputError, match=rf"{name} is a WARC file: .* `pollwise add --file`"):
+        import_file(file, db, say=print)
+    file.write_bytes(b"\x1f\x8b" + bytes(100))
+    with pytest.raises(InputError, match=r"a sitemap without entries, or one that cannot be read"):
         import_file(file, db, say=print)
     assert not db.exists()
 

@@ -78,6 +78,7 @@ def test_others_are_none(body):
     assert recognised(body, XML) == "xml"
 
 
+CYRILLIC = "<meta charset=cp1251><p>Киты 17<p>Порт 18".encode("cp1251")
 PARTS = [
     (PAGE, HTML, ["main"], [".ad", "h2"], ["Ships in the harbour", "Berth 4", "Berth 7"]),
     (PAGE, HTML, ["article", "main h1"], ["p"], ["Anna", "Berta", "Ships in the harbour"]),
@@ -90,6 +91,8 @@ PARTS = [
     (b"<a>1<b/>2</a>", XML, [], ["xpath:/a/text()"], ["<a>", "<b/>", "</a>"]),
     (b'{"a": [1, 2, 3], "b": 4}', JSON, ["json:$.a"], ["json:$.a[0,2]"], ["[", "2]"]),
     (b'{"a": {"b": 1}}', JSON, [], ["json:$..b", "json:$.a.b"], ["{", '"a": {}}']),
+    (CYRILLIC, f"{HTML}; charset=windows-1251", ["re:[А-Я]\\S+ \\d+"], [], ["Киты 17", "Порт 18"]),
+    (CYRILLIC, HTML, [], ["re:Порт"], ["Киты 17", "18"]),
     (b"one 17\ntwo 18", "text/plain", ["re:[a-z]+ \\d"], [], ["one 1", "two 1"]),
 ]
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from pollwise.console.quantities import unit_of
+from pollwise.experiments.figure_files import save
 from pollwise.insight.plan import Plan, PlannedBudget
 from pollwise.texts import plain
 from pollwise.units import DAY, HOUR, MINUTE
@@ -45,7 +46,7 @@ def draw_plan(path: Path, plan: Plan) -> None:
         panel.grid(alpha=0.3)
         panel.legend(fontsize=8)
     figure.suptitle(f"{plan.pages} pages, objective {plan.objective}", fontsize=11)
-    figure.savefig(path, dpi=120)
+    save(figure, path)
 
 
 def _panels(present: PlannedBudget) -> dict[str, tuple[str, float]]:

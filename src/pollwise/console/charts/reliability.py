@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pollwise.console.calibrations import predictor
+from pollwise.experiments.figure_files import save
 
 __all__ = ["draw_calibration"]
 
@@ -39,4 +40,4 @@ def draw_calibration(path: Path, title: str, entries: Sequence[Entry]) -> None:
     axes.set(xlim=(0, top), ylim=(0, top), title=title)
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
-    figure.savefig(path, dpi=120)
+    save(figure, path)

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pollwise.experiments.figure_files import save
+
 __all__ = ["draw_trade_off"]
 
 Figures = Mapping[str, Any]
@@ -47,7 +49,7 @@ def draw_trade_off(path: Path, title: str, results: Sequence[Figures]) -> None:
             panel.set_yscale("log" if y == "delay_days" else "linear")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper", fontsize=8)
     figure.suptitle(title, fontsize=11)
-    figure.savefig(path, dpi=120)
+    save(figure, path)
 
 
 def _curves(results: Sequence[Figures]) -> dict[str, list[Figures]]:

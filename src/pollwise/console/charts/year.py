@@ -9,6 +9,7 @@ import numpy as np
 
 from pollwise.console.tables import short
 from pollwise.experiments.demonstration import DemoFigures, Demonstration, DemoSchedule
+from pollwise.experiments.figure_files import save
 from pollwise.live.demo import Watcher
 from pollwise.testing.timelapse import TimeLapse
 
@@ -53,7 +54,7 @@ def draw_year(
         fontsize=12,
     )
     _draw_figures(bars, demonstration.results, names)
-    figure.savefig(path, dpi=120)
+    save(figure, path)
 
 
 def _draw_polls(

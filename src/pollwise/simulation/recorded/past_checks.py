@@ -12,7 +12,6 @@ algorithm. No rate is above two changes in the median time between two checks: o
 changed at every check, more cannot be known.
 """
 
-import csv
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +19,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.checks import shown
 from pollwise.errors import TraceError
 from pollwise.metrics import Polls
 from pollwise.simulation.recorded.replay import Replay
-from pollwise.simulation.recorded.tables import read_table
+from pollwise.simulation.recorded.tables import read_headings, read_table
 
 __all__ = ["PastChecks", "has_checks"]
 
@@ -38,12 +38,9 @@ _ROUNDS = 200
 
 def has_checks(path: Path) -> bool:
     """Whether this is a CSV file with a column `checked_at`; what cannot be read is none."""
-    if path.suffix != ".csv":
-        return False
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            return "checked_at" in next(csv.reader(file), [])
-    except (OSError, csv.Error, UnicodeDecodeError):  # told when it is read
+        return path.suffix.lower() == ".csv" and "checked_at" in read_headings(path)
+    except (OSError, TraceError):  # told when it is read
         return False
 
 
@@ -70,8 +67,8 @@ class PastChecks:
         for row in by_page[1:][late][:1].tolist():
             raise table.complaint(
                 row,
-                f"the check of page {names[codes[row]]!r} is not later than the one before; sort"
-                " the table by page and checked_at",
+                f"the check of page {shown(names[codes[row]])} is not later than the one before;"
+                " sort the table by page and checked_at",
             )
         if len(names) == len(times):
             raise TraceError(f"{path}: no page was checked twice; give all checks of each page")

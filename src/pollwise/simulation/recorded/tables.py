@@ -3,7 +3,7 @@
 import csv
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from pollwise.errors import TraceError
 from pollwise.extras import require_extra
 from pollwise.times import LATEST, no_seconds, parse_time, seconds_of_dates
 
-__all__ = ["Table", "open_table", "path_of", "read_table"]
+__all__ = ["Table", "open_table", "path_of", "read_headings", "read_table"]
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +25,8 @@ _FLAGS = {
     **dict.fromkeys(("0", "0.0", "false", "no"), False),
     **dict.fromkeys(("1", "1.0", "true", "yes"), True),
 }
+_DAYS = 32_874, 73_051
+"""The years 1990 to 2099 in the day numbers of spreadsheets; as seconds, a morning of 1970."""
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
@@ -125,6 +127,12 @@ class Table:
         for row in np.flatnonzero(np.abs(seconds) > LATEST)[:1].tolist():
             why = no_seconds(seconds[row])
             raise self.complaint(row, f"{name} {seconds[row]:.0f} {why}")
+        if len(seconds) and np.all((_DAYS[0] <= seconds) & (seconds < _DAYS[1])):
+            raise self.complaint(
+                0,
+                f"{name} {seconds[0]:g} is, as all others are, the number of a day in a"
+                " spreadsheet; give UTC seconds, (day - 25569) * 86400, or ISO 8601",
+            )
         return seconds
 
     def _floats(self, name: str, empty: float | None, parse: Any, mend: str) -> Floats:
@@ -214,8 +222,11 @@ def open_table(source: object, required: Sequence[str], name: str) -> Table:
             " lists by the names of their columns"
         )
     table: Any = source
-    _require_distinct(name, [str(column) for column in names])
-    columns = {str(column): _cells(f"{name}: {column}", table[column]) for column in names}
+    headings = _headings(name, [str(column) for column in names])
+    columns = {
+        heading: _cells(f"{name}: {heading}", table[column])
+        for heading, column in zip(headings, names, strict=True)
+    }
     lengths = {len(cells) for cells in columns.values()}
     if len(lengths) > 1:
         raise TraceError(f"{name}: its columns have {sorted(lengths)} rows; give all as many")
@@ -232,11 +243,16 @@ def path_of(source: str | os.PathLike[str]) -> Path:
     return Path(text)
 
 
-def _require_distinct(name: str, columns: Sequence[str]) -> None:
-    """`TraceError` for two columns of one name."""
-    twice = next((column for column in columns if columns.count(column) > 1), None)
+def _headings(name: str, columns: Sequence[str]) -> list[str]:
+    """The names of the columns, in small letters and without blanks around them.
+
+    `TraceError` for two columns of one name.
+    """
+    headings = [column.strip().lower() for column in columns]
+    twice = next((heading for heading in headings if headings.count(heading) > 1), None)
     if twice is not None:
         raise TraceError(f"{name}: two columns are called {shown(twice)}; drop or rename one")
+    return headings
 
 
 def _cells(name: str, column: Any) -> list[Any]:
@@ -263,9 +279,9 @@ def _cells(name: str, column: Any) -> list[Any]:
 def read_table(path: Path, required: Sequence[str]) -> Table:
     """The table in a .parquet or .csv file; `TraceError` if a required column is missing."""
     try:
-        if path.suffix == ".parquet":
+        if path.suffix.lower() == ".parquet":
             table = _read_parquet(path)
-        elif path.suffix == ".csv":
+        elif path.suffix.lower() == ".csv":
             table = _read_csv(path)
         else:
             raise TraceError(f"{path}: a trace must be a .parquet or a .csv file")
@@ -287,10 +303,11 @@ def _read_parquet(path: Path) -> Table:
     try:
         # One thread: the figures of a replay are those of one core.
         names = parquet.read_schema(path).names
-        _require_distinct(str(path), names)
+        headings = _headings(str(path), names)
         table = parquet.read_table(path, use_threads=False)
         table.validate(full=True)
-        columns = {name: table[name].combine_chunks() for name in names}
+        arrays = [table[name].combine_chunks() for name in names]
+        columns = dict(zip(headings, arrays, strict=True))
     except (TraceError, OSError):
         raise
     except (pa.ArrowException, ValueError) as error:
@@ -299,14 +316,14 @@ def _read_parquet(path: Path) -> Table:
     return Table(str(path), columns, table.num_rows)
 
 
+def read_headings(path: Path) -> list[str]:
+    """The names of the columns of a CSV file; `OSError` or `TraceError` if it has none."""
+    return _headings(str(path), next(_csv_rows(path), []))
+
+
 def _read_csv(path: Path) -> Table:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            heads, *rows = list(csv.reader(file)) or [[]]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise TraceError(f"{path}: not a CSV file in UTF-8 ({error})") from error
-    _require_distinct(str(path), heads)
-    rows = [row for row in rows if row]
+    heads, *rows = list(_csv_rows(path)) or [[]]
+    heads = _headings(str(path), heads)
     for number, row in enumerate(rows, start=1):
         if len(row) != len(heads):
             raise TraceError(
@@ -315,3 +332,19 @@ def _read_csv(path: Path) -> Table:
             )
     columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in heads]
     return Table(str(path), dict(zip(heads, columns, strict=True)), len(rows))
+
+
+def _csv_rows(path: Path) -> Iterator[list[str]]:
+    """The rows that are not empty, the headings first."""
+    row = 0
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            for cells in filter(None, csv.reader(file, strict=True)):
+                yield cells
+                row += 1
+    except csv.Error as error:
+        raise TraceError(
+            f"{path}, row {row}: no CSV ({error}); close each quote, and double those in a cell"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise TraceError(f"{path}: not a CSV file in UTF-8 ({error})") from error

@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.checks import shown
 from pollwise.errors import TraceError
 from pollwise.kinds import kind_of
 from pollwise.metrics import Changes
@@ -92,7 +93,7 @@ def read_trace(changes: object, pages: object = None, *, weighted: bool = False)
         row = int(np.flatnonzero(codes == names.index(unlisted))[0])
         raise table.complaint(
             row,
-            f"page {unlisted!r} has no birth: {companion} does not list it; add it there with"
+            f"page {shown(unlisted)} has no birth: {companion} does not list it; add it there with"
             " its first_seen, or drop its changes",
         )
     rows_page = np.array([ids[name] for name in names], np.int64)[codes]
@@ -122,7 +123,7 @@ def _check_order(table: Table, codes: Ints, times: Floats, names: list[str]) -> 
         text = "changed twice at the same time; keep one of the rows"
     else:
         text = "is not in the order of time; sort the table by page and changed_at"
-    raise table.complaint(row, f"page {names[codes[row]]!r} {text}")
+    raise table.complaint(row, f"page {shown(names[codes[row]])} {text}")
 
 
 def _check_lives(table: Table, pages_of_rows: Ints, times: Floats, pages: _Pages) -> None:
@@ -136,8 +137,8 @@ def _check_lives(table: Table, pages_of_rows: Ints, times: Floats, pages: _Pages
         for row in np.flatnonzero(rows)[:1].tolist():
             raise table.complaint(
                 row,
-                f"page {pages.names[pages_of_rows[row]]!r} changed {when}; correct the table of"
-                " pages, or drop the row",
+                f"page {shown(pages.names[pages_of_rows[row]])} changed {when}; correct the table"
+                " of pages, or drop the row",
             )
 
 
@@ -171,7 +172,7 @@ def _read_pages(table: Table, times: Floats, weighted: bool, *, by_name: bool) -
     order = sorted(range(len(names)), key=names.__getitem__)
     for one, other in pairwise(order):
         if names[one] == names[other]:
-            raise table.complaint(other, f"page {names[other]!r} is listed before; drop a row")
+            raise table.complaint(other, f"page {shown(names[other])} is listed before; drop a row")
     if not by_name:
         order = list(range(len(names)))
     born, died = table.times("first_seen"), table.times("died_at", empty=-1.0)

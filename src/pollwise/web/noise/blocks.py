@@ -53,7 +53,7 @@ def blocks_of(body: bytes, content_type: str | None) -> list[str]:
     ['{', '"generated_at": 17,', '"tags": [', '"a",', '"b"]}']
     """
     cutting = cutting_of(body, content_type)
-    return [] if cutting == "other" else cut(readable(body), cutting)
+    return [] if cutting == "other" else cut(readable(body, content_type), cutting)
 
 
 def cut(text: str, cutting: Cutting) -> list[str]:

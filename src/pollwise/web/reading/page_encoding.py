@@ -8,7 +8,7 @@ known encoding, UTF-8 if the body is UTF-8, else windows-1252.
 import codecs
 import re
 
-__all__ = ["decoded"]
+__all__ = ["decoded", "told_encoding"]
 
 _DECLARED_WITHIN = 1024
 
@@ -63,18 +63,29 @@ def _with_marks_read(body: bytes, content_type: str | None) -> str:
     for mark, encoding in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(encoding, "replace")
-    told = _HEADER_CHARSET.search(content_type or "")
-    if told and (encoding := _known(told[1])):
+    if encoding := told_encoding(body, content_type):
         return body.decode(encoding, "replace")
-    declared = _DECLARATION.search(body[:_DECLARED_WITHIN])
-    if declared and (encoding := _known((declared[1] or declared[2]).decode("ascii"))):
-        # A declaration readable as ASCII cannot be in UTF-16.
-        return body.decode("utf-8" if encoding.startswith("utf-16") else encoding, "replace")
     try:
         # Not final: a last character that is cut off does not mean another encoding.
         return codecs.utf_8_decode(body, "strict", False)[0]
     except UnicodeDecodeError:
         return body.decode("cp1252", "replace")
+
+
+def told_encoding(body: bytes, content_type: str | None) -> str:
+    """Python's name of the encoding that the header, or else the body tells; empty: none is known.
+
+    >>> told_encoding(b"<meta charset=windows-1251>", "text/html")
+    'cp1251'
+    """
+    told = _HEADER_CHARSET.search(content_type or "")
+    if told and (encoding := _known(told[1])):
+        return encoding
+    declared = _DECLARATION.search(body[:_DECLARED_WITHIN])
+    if declared and (encoding := _known((declared[1] or declared[2]).decode("ascii"))):
+        # A declaration readable as ASCII cannot be in UTF-16.
+        return "utf-8" if encoding.startswith("utf-16") else encoding
+    return ""
 
 
 def _known(label: str) -> str:

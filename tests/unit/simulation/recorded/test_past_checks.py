@@ -30,6 +30,19 @@ def checked(changes_per_day: list[float], days: int, generator: np.random.Genera
     return PastChecks(names, np.array(pages), np.array(times), np.array(changed))
 
 
+def test_headings_may_have_capitals_and_blanks(tmp_path):
+    path = write(tmp_path / "C.CSV", "a,10,0", "a,20,1", heads=" Page,Checked_At ,CHANGED")
+    assert has_checks(path)
+    assert PastChecks.read(path).times.tolist() == [10.0, 20.0]
+
+
+def test_long_names_are_shortened_in_messages(tmp_path):
+    path = write(tmp_path / "c.csv", f"{'x' * 9000},20,0", f"{'x' * 9000},10,1")
+    with pytest.raises(TraceError, match=r"row 2: .* is not later than the one before") as error:
+        PastChecks.read(path)
+    assert len(str(error.value)) < 500
+
+
 def test_a_table_is_read(tmp_path):
     path = write(tmp_path / "c.csv", "b,10,0", "a,1970-01-01T00:00:12Z,0", "b,30,1", "a,20,1")
     assert has_checks(path)

@@ -90,6 +90,40 @@ def test_rows_of_csv_that_do_not_fit(tmp_path):
     assert csv_table(tmp_path, 'a\n"one, two"\n').texts("a") == ["one, two"]
 
 
+def test_names_of_columns_may_have_capitals_and_blanks(tmp_path):
+    for table in (
+        csv_table(tmp_path, "\n Page ,N\na,2\n"),
+        parquet_table(tmp_path, **{" Page ": ["a"], "N": [2]}),
+        open_table({" Page ": ["a"], "N": [2]}, ("page", "n"), "the table"),
+    ):
+        assert table.texts("page") == ["a"]
+        assert table.numbers("n").tolist() == [2.0]
+    with pytest.raises(TraceError, match="two columns are called 'page'; drop or rename one"):
+        csv_table(tmp_path, "page,PAGE\na,b\n")
+
+
+@pytest.mark.parametrize(
+    ("rows", "row"), [('"a,1\nb,2\n', 1), ('a,1\n\n"b"c,2\n', 2), ('a,1\nb,"2\n', 2)]
+)
+def test_quotes_that_are_not_closed(tmp_path, rows, row):
+    with pytest.raises(TraceError, match=rf"t\.csv, row {row}: no CSV \(.*\); close each quote"):
+        csv_table(tmp_path, f"page,n\n{rows}")
+
+
+def test_day_numbers_of_a_spreadsheet(tmp_path):
+    # 45231.5 is noon of 1 November 2023, by the documentation of Excel and LibreOffice.
+    assert datetime(2023, 11, 1, 12, tzinfo=UTC).timestamp() == (45_231.5 - 25_569) * 86_400
+    for table in (
+        csv_table(tmp_path, "t\n45231.5\n45239\n"),
+        parquet_table(tmp_path, t=[45_231.5, 45_239]),
+        open_table({"t": [45_231.5, 45_239]}, (), "t"),
+    ):
+        with pytest.raises(TraceError, match=r"row 1: t 45231.5 .* \(day - 25569\) \* 86400"):
+            table.times("t")
+    assert csv_table(tmp_path, "t\n0\n45231.5\n").times("t").tolist() == [0.0, 45_231.5]
+    assert csv_table(tmp_path, "t\n").times("t").tolist() == []
+
+
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=20))
 def test_numbers_are_kept_to_the_last_digit(tmp_path_factory, numbers):
     folder = tmp_path_factory.mktemp("numbers")
