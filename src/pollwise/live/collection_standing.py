@@ -149,9 +149,10 @@ class StandingCounter:
     def _note_copy(self, page: Page, *, is_copy: bool) -> None:
         copies = self._hosts_of_copies.note(page.scope, is_copy=is_copy)
         if copies is not None:
+            example = f", such as {page.url}" if is_copy else ""
             self._say(
-                f"{page.scope}: {copies} of the latest {ROUND} new pages are copies of others, such"
-                f" as {page.url}; --deny leaves out those that fit an expression"
+                f"{page.scope}: {copies} of the latest {ROUND} new pages are copies of others"
+                f"{example}; --deny leaves out those that fit an expression"
             )
 
     def links(self, count: int) -> list[LikelyLink]:
