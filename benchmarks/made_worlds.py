@@ -236,6 +236,19 @@ def seasonal(generator: Generator) -> Made:
     return Made(_sites(120, 20), times, 400)
 
 
+def standstill(generator: Generator) -> Made:
+    """Poisson pages; each site stands still twice, for 10 to 40 days, and goes on as before."""
+    days, times = 300, []
+    begins = generator.uniform((30.0, 150.0), (120.0, 260.0), (6, 2)) * DAY
+    ends = begins + generator.uniform(10.0, 40.0, (6, 2)) * DAY
+    for page in range(120):
+        own = poisson(generator, _spread(generator, 0.02, 20.0), 0, days)
+        for begin, end in zip(begins[page // 20], ends[page // 20], strict=True):
+            own = own[(own < begin) | (own > end)]
+        times.append(own)
+    return Made(_sites(120, 20), times, days)
+
+
 def alike(generator: Generator) -> Made:
     """Poisson pages; those of a site have the same rate."""
     rates = [_spread(generator, 0.005, 5.0) for _ in range(12)]
@@ -285,6 +298,7 @@ WORLDS = {
     "deployed weekly": World(deployed_weekly),
     "heavy": World(heavy),
     "seasonal": World(seasonal),
+    "standstill": World(standstill),
     "sites alike": World(alike),
     "sites mixed": World(mixed),
     "reverts": World(reverts),
