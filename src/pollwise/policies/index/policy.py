@@ -451,9 +451,10 @@ class IndexPolicy(CompiledPolicy):
             take_evidence(
                 self._state,
                 ids,
-                state["page.likelihood"][rows].astype(np.uint16),
-                state["page.first_rate"][rows].astype(np.uint8),
-                state["page.spells"][rows].astype(np.uint16),
+                # As the kernel takes them, copied only if they are not so: they are large.
+                np.require(state["page.likelihood"][rows], np.uint16, ["C", "W"]),
+                np.require(state["page.first_rate"][rows], np.uint8, ["C", "W"]),
+                np.require(state["page.spells"][rows], np.uint16, ["C", "W"]),
             )
             seen_at: NDArray[Any] = state["page.seen_at"][rows]
             spell_at = state["page.spell_at"][rows]
