@@ -8,7 +8,7 @@ __all__ = ["kind_of"]
 # Looked for at the begin of a word only: else each letter of a long one would be tried.
 _ORIGIN = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 _BEGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
-_NUMBERED = re.compile(r"([^\W\d]*)[-_.]?\d[\d\W_]*")
+_NUMBERED = re.compile(r"([^\W\d]*)[-_.]?\d[\d\W_]*(\.[a-z]{2,5})?", re.IGNORECASE)
 _NUMBERED_WORD = re.compile(r"[^\W\d]+\d")
 _EXTENSION = re.compile(r"\.[a-z]{2,5}$", re.IGNORECASE)
 _DIGIT = re.compile("[0-9]")
@@ -38,7 +38,7 @@ def kind_of(name: str) -> str:
     last = last.casefold()
     masked = _masked(last)
     if folders and masked == last:
-        masked = "*" + (ending[0] if (ending := _EXTENSION.search(last)) else "")
+        masked = _starred(last)
     return folders + masked
 
 
@@ -78,11 +78,15 @@ def _masked_folders(path: str) -> str:
 
 def _masked(part: str) -> str:
     """A part of a path with `#` for a number at its end, `*` for a mixture such as p2ie-br32."""
-    stem = _EXTENSION.sub("", part) if "." in part else part
     # To look at each character takes longer than all the rest.
-    has_digits = _DIGIT.search(stem) if stem.isascii() else any(map(str.isdigit, stem))
+    has_digits = _DIGIT.search(part) if part.isascii() else any(map(str.isdigit, part))
     if not has_digits:
         return part
-    ending = part[len(stem) :]
-    numbered = _NUMBERED.fullmatch(stem)
-    return (f"{numbered[1]}#" if numbered else "*") + ending
+    if numbered := _NUMBERED.fullmatch(part):
+        return f"{numbered[1]}#{numbered[2] or ''}"
+    return _starred(part)
+
+
+def _starred(part: str) -> str:
+    """`*` for a part of a path, but for its extension."""
+    return "*" + (ending[0] if (ending := _EXTENSION.search(part)) else "")

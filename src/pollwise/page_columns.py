@@ -1,7 +1,9 @@
 """Pages by columns: what very many pages have is told at once, without an object for each."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
@@ -17,8 +19,8 @@ __all__ = [
     "TellingTexts",
     "as_columns",
     "coded",
-    "from_lists",
-    "to_lists",
+    "from_plain",
+    "to_plain",
 ]
 
 
@@ -159,42 +161,51 @@ class TellingTexts(Protocol):
         """URL and name of each page."""
 
 
-def to_lists(pages: PageColumns) -> dict[str, Any]:
-    """The fields of pages for `from_lists`, as JSON can hold them: lists by name.
+def to_plain(pages: PageColumns) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Pages for `from_plain`: what JSON can hold, and arrays by name.
 
-    Instead of a list there is its value, if that is the same for all.
+    Instead of a list of texts there is its value, if that is the same for all.
     """
     if isinstance(pages.pages, TellingTexts):
         texts = list(pages.pages.texts())
     else:
         texts = [(page.url, page.name) for page in pages]
-    lists: dict[str, Sequence[Any]] = {
-        "id": pages.ids.tolist(),
-        "url": [url for url, _ in texts],
-        "weight": pages.weights.tolist(),
-        "seen_at": [None if time != time else time for time in pages.seen_at.tolist()],
-        "kind": pages.kinds.values(),
-        "changes_in_a_row": pages.changes_in_a_row.tolist(),
-        "name": [name for _, name in texts],
-        "terms": pages.terms.numbers.tolist(),
+    urls, names = map(list, zip(*texts, strict=True)) if texts else ([], [])
+    lists = {
+        "url": urls,
+        "name": names[0] if len(set(names)) == 1 else names,
+        "of_kinds": pages.kinds.distinct,
+        "of_terms": pages.terms.distinct,
     }
-    told: dict[str, Any] = {
-        name: values[0] if len(pages) and values.count(values[0]) == len(pages) else values
-        for name, values in lists.items()
+    return lists, {
+        "id": pages.ids,
+        "weight": pages.weights,
+        "seen_at": pages.seen_at,
+        "changes_in_a_row": pages.changes_in_a_row,
+        "kind": pages.kinds.numbers,
+        "terms": pages.terms.numbers,
     }
-    return {**told, "id": lists["id"], "of_terms": pages.terms.distinct}
 
 
-def from_lists(lists: Mapping[str, Any]) -> tuple[Page, ...]:
-    """The pages of `to_lists`; errors of many kinds for anything else."""
-    page_ids = lists["id"]
+def from_plain(
+    lists: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]] = MappingProxyType({})
+) -> tuple[Page, ...]:
+    """The pages of `to_plain`; errors of many kinds for anything else.
+
+    Earlier versions had all in `lists`, with the kinds themselves.
+    """
+    told = {**lists, **{name: array.tolist() for name, array in arrays.items()}}
+    if "of_kinds" in told:
+        told["kind"] = [told["of_kinds"][number] for number in told["kind"]]
+        told["seen_at"] = [None if math.isnan(time) else time for time in told["seen_at"]]
+    page_ids = told["id"]
     of_terms = [
         SharedTerms._make(tuple(value) if isinstance(value, list) else value for value in row)
-        for row in lists["of_terms"]
+        for row in told["of_terms"]
     ]
     names = ("url", "weight", "seen_at", "kind", "changes_in_a_row", "name", "terms")
     columns = (
-        lists[name] if isinstance(lists[name], list) else [lists[name]] * len(page_ids)
+        told[name] if isinstance(told[name], list) else [told[name]] * len(page_ids)
         for name in names
     )
     return tuple(

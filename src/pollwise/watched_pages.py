@@ -48,10 +48,10 @@ class WatchedPart(NamedTuple):
     """
 
     ids: Sequence[int]
-    terms: Sequence[SharedTerms]
+    terms: Coded[SharedTerms]
     weights: Sequence[float]
     seen_at: Sequence[float | None]
-    kinds: Sequence[str]
+    kinds: Coded[str]
     outcomes: Sequence[int | None]
     gone: Sequence[bool]
     urls: Sequence[str]
@@ -113,8 +113,12 @@ class WatchedPages(MutableMapping[int, Watched]):
             for page_id, packed in zip(part.ids, texts, strict=True):
                 self._texts[page_id] = packed
         terms, kinds = self._all_terms, self._all_kinds
-        self._terms[places] = [terms.setdefault(one, len(terms)) for one in part.terms]
-        self._kinds[places] = [kinds.setdefault(one, len(kinds)) for one in part.kinds]
+        self._terms[places] = part.terms.array(
+            lambda one: terms.setdefault(one, len(terms)), np.int32
+        )
+        self._kinds[places] = part.kinds.array(
+            lambda one: kinds.setdefault(one, len(kinds)), np.int32
+        )
         self._there[places] = True
         self._weights[places] = part.weights
         self._seen_at[places] = np.array(part.seen_at, np.float64)  # None becomes NaN

@@ -30,6 +30,11 @@ parts = ["http://b", "/http://", "://", "/", "a", "Shop", "1", "v2", "item7", ".
         ("https://example.org/api/v2/users/1234", "api/v2/users/#"),
         ("https://example.org/shop/item1234/photos", "shop/item#/*"),
         ("https://web.archive.org/web/20240101/http://example.org", "web/#"),
+        ("list/2024-05.PHP", "list/#.php"),
+        ("list/item_7.2.html", "list/item_#.html"),
+        ("list/a1b.html", "list/*.html"),
+        ("list/٣.html", "list/#.html"),
+        ("list/7.a", "list/*"),
         ("", ""),
     ],
 )
@@ -48,6 +53,7 @@ def test_a_name_of_a_million_letters_takes_no_longer_than_its_length():
     letters = "a" * 1_000_000
     assert kind_of(f"http://h.example/{letters}") == letters
     assert kind_of(f"http://h.example/x/{letters}1") == "x/a#".replace("a", letters)
+    assert kind_of(f"http://h.example/x/{letters}1{'.' * 1_000_000}a") == "x/*"
 
 
 @given(st.text(alphabet="ab1-./:", max_size=20), st.booleans())

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.page_columns import as_columns, coded, from_lists, to_lists
+from pollwise.page_columns import as_columns, coded, from_plain, to_plain
 from pollwise.types import Page
 
 intervals = st.none() | st.floats(0.5, 1e9)
@@ -38,8 +38,30 @@ pages = st.lists(
 
 
 @given(pages)
-def test_they_come_back_from_lists_in_json(some: list[Page]) -> None:
-    assert list(from_lists(json.loads(json.dumps(to_lists(as_columns(some)))))) == some
+def test_they_come_back_from_json_and_arrays(some: list[Page]) -> None:
+    lists, arrays = to_plain(as_columns(some))
+    assert list(from_plain(json.loads(json.dumps(lists)), arrays)) == some
+
+
+def test_they_come_back_from_the_lists_of_earlier_versions() -> None:
+    lists = {
+        "id": [0, 3],
+        "url": ["http://a.example/", "http://b.example/"],
+        "weight": 2.0,
+        "seen_at": [10.0, None],
+        "kind": ["k", ""],
+        "changes_in_a_row": 0,
+        "name": "",
+        "terms": [0, 1],
+        "of_terms": [
+            ["a", "a", 0.5, None, None, False, ["x"], [], [], False],
+            ["b", "b", 1.0, 9.0, None, True, [], [], [], False],
+        ],
+    }
+    assert from_plain(lists) == (
+        Page(0, "http://a.example/", "a", 2.0, 0.5, 10.0, "a", "k", tags=("x",)),
+        Page(3, "http://b.example/", "b", 2.0, site="b", longest_interval=9.0, paused=True),
+    )
 
 
 @given(pages, st.data())

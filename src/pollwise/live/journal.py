@@ -17,7 +17,7 @@ from pollwise.events import Command, Event, page_of_row
 from pollwise.live.clock import Clock
 from pollwise.live.incoming import Incoming
 from pollwise.live.progress import Progress
-from pollwise.page_columns import as_columns, from_lists, to_lists
+from pollwise.page_columns import as_columns, from_plain, to_plain
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.packing import pack, unpack
@@ -40,6 +40,8 @@ _MOST_SHARE = 0.05
 _BYTES_A_SECOND = 50e6
 """How fast such a thing is written if it is large: all of it goes into the database anew, and
 before that into its log."""
+_OF_PAGES = "of pages: "
+"""Before the names of arrays that are not of what was learned."""
 _RUNS_KEPT = 10
 _TRIES_AT_THE_END = 3
 """How often a run that is to end tries to write into a store that another program has locked. Each
@@ -79,8 +81,10 @@ class InitialState:
 
     def pack(self) -> bytes:
         """The state as bytes for `unpack`."""
-        head = [to_lists(as_columns(self.pages)), self.scheduler, self.awaited, self.first]
-        return pack(head, self.learned or {})
+        lists, arrays = to_plain(as_columns(self.pages))
+        of_pages = {f"{_OF_PAGES}{name}": array for name, array in arrays.items()}
+        head = [lists, self.scheduler, self.awaited, self.first]
+        return pack(head, {**of_pages, **(self.learned or {})})
 
     @classmethod
     def unpack(cls, data: bytes) -> Self:
@@ -88,7 +92,13 @@ class InitialState:
         # Heads of earlier versions have the pages by rows, and end after the scheduler, or after
         # what follows it.
         (told, scheduler, *later), learned = unpack(data)
-        pages = from_lists(told) if isinstance(told, dict) else tuple(map(page_of_row, told))
+        arrays = {
+            name.removeprefix(_OF_PAGES): learned.pop(name)
+            for name in list(learned)
+            if name.startswith(_OF_PAGES)
+        }
+        is_by_rows = not isinstance(told, dict)
+        pages = tuple(map(page_of_row, told)) if is_by_rows else from_plain(told, arrays)
         return cls(pages, learned or None, scheduler, *later)
 
 

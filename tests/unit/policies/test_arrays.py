@@ -9,6 +9,7 @@ import numba
 import numpy as np
 import pytest
 
+from pollwise.errors import InputError
 from pollwise.policies.arrays import (
     ABSENT,
     HELD,
@@ -16,6 +17,8 @@ from pollwise.policies.arrays import (
     OBSERVATION,
     READY,
     blank_observation,
+    known_rows,
+    new_ids,
     observed,
     tells,
     write_observation,
@@ -106,3 +109,29 @@ def test_a_poll_tells_something_if_it_was_answered_and_is_newer(outcome):
     assert tells(observation, np.nan) == answered
     assert not tells(observation, 10.0)
     assert not tells(observation, 11.0)
+
+
+@pytest.mark.parametrize("ids", [[3, 1, 3], [2, -1], [1, 4]])
+def test_ids_of_new_pages_are_refused_that_come_twice_or_are_negative_or_watched(ids):
+    pages = np.zeros(5, [("where", "i1")])
+    pages["where"] = [ABSENT, ABSENT, ABSENT, ABSENT, READY]
+    assert new_ids([Page(3), Page(1)], pages).tolist() == [3, 1]
+    with pytest.raises(InputError, match="negative, given twice or watched"):
+        new_ids([Page(page_id) for page_id in ids], pages)
+
+
+@pytest.mark.parametrize(
+    ("told", "ids", "rows"),
+    [
+        ([0, 2, 3], [0, 2, 3], [0, 1, 2]),  # all, in order: nothing is copied
+        ([0, 1, 2], [0, 2], [0, 2]),  # 1 is not there
+        ([3, 0, 3, 9, -1], [0, 3], [1, 0]),  # in any order, and twice
+        ([], [], []),
+    ],
+)
+def test_what_was_learned_of_pages_that_are_there(told, ids, rows):
+    pages = np.zeros(4, [("where", "i1")])
+    pages["where"] = [READY, ABSENT, READY, READY]
+    found, taken = known_rows({"page_ids": np.array(told, np.int64)}, pages)
+    assert found.tolist() == ids
+    assert np.arange(len(told))[taken].tolist() == rows

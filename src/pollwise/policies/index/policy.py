@@ -70,6 +70,7 @@ from pollwise.policies.structures.heap import (
     no_heaps,
     time_of,
 )
+from pollwise.policies.structures.numbering import Numbering
 from pollwise.policies.structures.room import enlarged
 from pollwise.rates.excerpt import EXCERPT_COUNT, can_be_first, excerpts_of
 from pollwise.rates.lattice import RATE_COUNT, TIMES, tabulate
@@ -148,9 +149,9 @@ class IndexPolicy(CompiledPolicy):
         """`learning`: how rates are learned; None: they are known."""
         self.objective = objective_of(objective)
         self._learning = learning is not None
-        self._scopes: dict[str, int] = {}
-        self._sites: dict[str, int] = {}
-        self._kinds: dict[tuple[str, str], int] = {}
+        self._scopes = Numbering[str]()
+        self._sites = Numbering[str]()
+        self._kinds = Numbering[tuple[str, str]]()
         self._shares: dict[str, int] = {}
         """The numbers of the groups by their tags."""
         self._paused: set[int] = set()
@@ -242,7 +243,7 @@ class IndexPolicy(CompiledPolicy):
 
     def block(self, scope: str, until: float) -> None:
         """Have `best_page` pass over all pages of a politeness scope before `until`."""
-        number = self._scopes.setdefault(scope, len(self._scopes))
+        number = self._scopes.take_up(scope)
         self._make_room()
         host = self._state.hosts[number : number + 1]
         host["blocked_until"] = np.maximum(host["blocked_until"], until)
@@ -255,17 +256,17 @@ class IndexPolicy(CompiledPolicy):
 
     def host_prices(self) -> dict[str, float]:
         """The factors on the price of all scopes that cannot keep up."""
-        scopes = list(self._scopes)
+        scopes = self._scopes.keys
         prices = self._state.hosts["price"]
         return {scopes[place]: float(prices[place]) for place in np.flatnonzero(prices > 1.0)}
 
     def load_host_prices(self, prices: Mapping[str, float]) -> None:
         """Put the factors back, before the pages are added: these wait for them."""
         for scope in prices:
-            self._scopes.setdefault(scope, len(self._scopes))
+            self._scopes.take_up(scope)
         self._make_room()
         for scope, price in prices.items():
-            self._state.hosts["price"][self._scopes[scope]] = price
+            self._state.hosts["price"][self._scopes.take_up(scope)] = price
 
     def rest(self, page_id: int, until: float) -> None:
         """Keep a page that waits for its turn away until a time, whether its host is free or not.
@@ -451,9 +452,10 @@ class IndexPolicy(CompiledPolicy):
             take_evidence(
                 self._state,
                 ids,
-                state["page.likelihood"][rows].astype(np.uint16),
-                state["page.first_rate"][rows].astype(np.uint8),
-                state["page.spells"][rows].astype(np.uint16),
+                # As the kernel takes them, copied only if they are not so: they are large.
+                np.require(state["page.likelihood"][rows], np.uint16, ["C", "W"]),
+                np.require(state["page.first_rate"][rows], np.uint8, ["C", "W"]),
+                np.require(state["page.spells"][rows], np.uint16, ["C", "W"]),
             )
             seen_at: NDArray[Any] = state["page.seen_at"][rows]
             spell_at = state["page.spell_at"][rows]
@@ -577,7 +579,7 @@ def _with_room(array: NDArray[Any], count: int, **fields: float) -> NDArray[Any]
 
 
 def _numbered(
-    known: dict[Key, int], own: NDArray[Any], key_of: Callable[[int], Key | None]
+    known: Numbering[Key], own: NDArray[Any], key_of: Callable[[int], Key | None]
 ) -> NDArray[np.int64]:
     """The numbers of pages by the keys of what each has of its `own`; -1: its key is None.
 
@@ -585,13 +587,13 @@ def _numbered(
     """
     if len(own) < _FEW:
         keys = map(key_of, own.tolist())
-        told = [-1 if key is None else known.setdefault(key, len(known)) for key in keys]
+        told = [-1 if key is None else known.take_up(key) for key in keys]
         return np.array(told, np.int64)
     distinct, first, places = np.unique(own, return_index=True, return_inverse=True)
     numbers = np.full(len(distinct), -1, np.int64)
     for place in np.argsort(first).tolist():
         if (key := key_of(distinct.item(place))) is not None:
-            numbers[place] = known.setdefault(key, len(known))
+            numbers[place] = known.take_up(key)
     return numbers[places]
 
 

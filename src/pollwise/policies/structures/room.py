@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 __all__ = ["enlarged", "with_room"]
 
-_LONG = 1 << 14
-"""An array of so many elements is long; to copy a shorter one takes some milliseconds."""
+_LONG = 1 << 20
+"""An array of so many bytes is long; to copy a shorter one takes a millisecond at most."""
 _OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
 _NEVER = "2"
 
@@ -38,8 +38,8 @@ def with_room(length: int, dtype: Any, shape: tuple[int, ...] = ()) -> NDArray[A
     It takes the addresses of half the memory that the machine has, and memory for what is written.
     Where addresses are limited, there is as much room as is asked for.
     """
-    if length >= _LONG:
-        element = np.dtype(dtype).itemsize * math.prod(shape)
+    element = np.dtype(dtype).itemsize * math.prod(shape)
+    if length * element >= _LONG:
         length = max(length, _free_addresses() // element)
     return np.zeros((length, *shape), dtype)
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pollwise.checks import read_json
 from pollwise.errors import InputError, StoreError
 from pollwise.events import Event, decode
-from pollwise.page_columns import SharedTerms
 from pollwise.store.place import Place
 from pollwise.store.records import (
     POLL_OUTCOME,
@@ -84,10 +83,9 @@ class TableReader:
 
     def watched_pages(self) -> WatchedPages:
         pages = WatchedPages()
-        terms: dict[Row, SharedTerms] = {}
         for rows in self._connection.rows_in_parts("watched_pages"):
             with self._undamaged():
-                pages.extend(watched_part(rows, terms))
+                pages.extend(watched_part(rows))
         return pages
 
     def each_outline(self) -> Iterator[PageOutline]:

@@ -10,7 +10,7 @@ from typing import Any
 from pollwise.checks import is_finite, read_json
 from pollwise.errors import InputError
 from pollwise.kinds import kind_of
-from pollwise.page_columns import SharedTerms
+from pollwise.page_columns import Coded, SharedTerms, coded
 from pollwise.store.records import (
     ChangeKind,
     FoundItem,
@@ -109,26 +109,21 @@ def page_record(row: Row) -> PageRecord:
     )
 
 
-def watched_part(rows: Sequence[Row], known: dict[Row, SharedTerms]) -> WatchedPart:
+def watched_part(rows: Sequence[Row]) -> WatchedPart:
     """From rows of the columns of the query `watched_pages`, at least one.
 
-    `known` has what many pages have in common, by the columns it is made of, and takes in more.
     `ValueError` if the noise of a page is damaged. By columns, as a million rows are to be read
     within seconds.
     """
     ids, urls, weights, seen_at, outcomes, gone, names, *others = zip(*rows, strict=True)
     etags, last_modified, body_hashes, text_hashes, earlier, items, noise, *shared = others
-    terms = []
-    for key in zip(*shared, strict=True):
-        if (own := known.get(key)) is None:
-            own = known[key] = _shared_terms(*key)
-        terms.append(own)
+    terms = coded(zip(*shared, strict=True))
     return WatchedPart(
         ids,
-        terms,
+        Coded([_shared_terms(*own) for own in terms.distinct], terms.numbers),
         weights,
         seen_at,
-        [intern(kind_of(url)) for url in urls],
+        coded(map(kind_of, urls)),
         outcomes,
         gone,
         urls,

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pollwise.policies.index import policy
 from pollwise.policies.index.policy import _numbered
+from pollwise.policies.structures.numbering import Numbering
 
 NAMES = [None, "a", "b", "c", "a"]
 
@@ -16,10 +17,13 @@ NAMES = [None, "a", "b", "c", "a"]
 def test_new_keys_get_the_next_numbers(own: list[int]) -> None:
     found = []
     for few in (0, 100):
-        known = {"x": 0, "b": 1}
+        known = Numbering[str]()
+        for key in ("x", "b"):
+            known.take_up(key)
         with mock.patch.object(policy, "_FEW", few):
             numbers = _numbered(known, np.array(own, np.int32), NAMES.__getitem__)
         assert numbers.dtype == np.int64
-        assert numbers.tolist() == [known.get(NAMES[one], -1) for one in own]
-        found.append(known)
-    assert list(found[0].items()) == list(found[1].items())
+        expected = {None: -1, **{key: number for number, key in enumerate(known.keys)}}
+        assert numbers.tolist() == [expected[NAMES[one]] for one in own]
+        found.append(known.keys)
+    assert found[0] == found[1]

@@ -47,7 +47,7 @@ def test_the_ring_of_a_site_holds_its_pages(steps):
         elif page not in sites:
             policy.add([Page(page, site=site)])
             sites[page] = site
-        for name, number in policy._sites.items():
+        for number, name in enumerate(policy._sites.keys):
             members = [page for page, site in sites.items() if site == name]
             assert sorted(ring(policy, number)) == sorted(members)
 
