@@ -8,8 +8,8 @@ taken for one of its kind, and a kind of few pages for one of its site.
 Counting is the EM algorithm for the weights of a mixture (Laird, "Nonparametric maximum likelihood
 estimation of a mixing distribution", 1978): a page counts for each rate with the probability that
 it has this rate, given the counts of the round before. The pages take turns, a few at each poll,
-so that no poll has to wait for a pass over all of them: of pages that are new sixteen, and the
-fewer the more is known of each, as a poll then changes it the less. The functions are compiled.
+so that no poll has to wait for a pass over all of them, and the fewer the more is known of each:
+then a poll changes it less. The functions are compiled.
 """
 
 import math
@@ -42,7 +42,9 @@ __all__ = [
     "weigh_rates",
 ]
 
-_FIRST_PAGES_A_POLL = 16.0
+_MOST_PAGES_A_POLL = 8
+_FIRST_POLLS = 4.0
+"""Polls of each page after which fewer are counted at a poll, in inverse proportion."""
 _PLACES_A_POLL = 128
 """Ids that are looked at for these pages, as there may be gaps."""
 _PSEUDO_PAGES = 100.0
@@ -289,8 +291,8 @@ def count_pages(state: IndexState) -> None:
     common = state.shared[0]
     if common.round_time == 0.0 and common.gap > 0.0:
         _start_round(state)
-    polls_a_page = common.learned / max(common.pages, 1)
-    counted, wanted = 0, max(int(_FIRST_PAGES_A_POLL / (1.0 + polls_a_page)), 1)
+    share = min(_FIRST_POLLS / (1.0 + common.learned / max(common.pages, 1)), 1.0)
+    counted, wanted = 0, max(int(_MOST_PAGES_A_POLL * share), 1)
     for _ in range(min(_PLACES_A_POLL, len(state.pages))):
         if counted == wanted:
             break
