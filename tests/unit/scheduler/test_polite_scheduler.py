@@ -4,10 +4,12 @@ import math
 
 from pollwise.events import Added, HostBlocked, HostFreed, HostPaced, Poll, Removed, Tick
 from pollwise.policies.deadline.uniform import Uniform
+from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Page
 
 from .round_robin import (
+    CHANGED,
     UNCHANGED,
     World,
     at_once,
@@ -131,6 +133,20 @@ class TestPoliteness:
         counts = [len(times_of(world, page_id)) for page_id in range(40)]
         assert min(counts) >= 9
         assert max(counts) <= 11
+
+    def test_a_budget_beyond_what_a_host_takes_starves_none_of_its_pages(self):
+        policy = BayesianIndex(objective="freshness")
+        some = Scheduler(policy, Budget(5.0), line=16, crawl_delay=0.8, first_copies=Budget(2.0))
+        changes = (UNCHANGED, CHANGED)
+        world = World(some, lambda page_id, now: (0.2, changes[page_id % 4 == 0]))
+        world.send(Added(0.0, pages(200, scope="h")))
+        world.run(until=2000.0)
+        assert len(world.polls) > 1900
+        counts = [len(times_of(world, page_id)) for page_id in range(200)]
+        always = counts[::4]
+        never_changed = [count for page_id, count in enumerate(counts) if page_id % 4]
+        assert max(always) <= 3 * min(always)
+        assert 2 <= min(never_changed) <= max(never_changed) <= 3
 
     def test_a_page_turned_away_is_the_next_of_its_host(self):
         some = scheduler(rate=100.0)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import LEASED
 from pollwise.policies.index.belief import form_belief
-from pollwise.policies.index.page_index import index_of, own_price, time_to_reach
+from pollwise.policies.index.page_index import floor_time, index_of, own_price, time_to_reach
 from pollwise.policies.index.prior import steady_model
 from pollwise.policies.index.state import IndexState
 from pollwise.rates.lattice import CELL, RATE_COUNT, RATES
@@ -70,7 +70,8 @@ def estimates_of(
         told.price = state.shared[0].price * own_price(state, page)
         told.due_at = now
         if has_copy:
-            told.due_at = own.seen_at + time_to_reach(state.pages, state.shared, page, told.price)
+            wait = time_to_reach(state.pages, state.shared, page, told.price)
+            told.due_at = own.seen_at + min(wait, floor_time(state.pages, state.shared, page))
         told.polls = own.polls
         told.leased = own.where == LEASED
         told.signal = told.signalled_at = math.nan

@@ -547,7 +547,11 @@ class IndexPolicy(CompiledPolicy):
         """Make room for all scopes, sites and kinds."""
         self._state = self._state._replace(
             hosts=_with_room(
-                self._state.hosts, len(self._scopes), price=1.0, blocked_until=-math.inf
+                self._state.hosts,
+                len(self._scopes),
+                price=1.0,
+                back_at=-math.inf,
+                blocked_until=-math.inf,
             ),
             sites=_with_room(self._state.sites, len(self._sites), page=-1, first_date=math.nan),
             kinds=_with_room(self._state.kinds, len(self._kinds)),

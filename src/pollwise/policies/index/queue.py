@@ -17,6 +17,7 @@ Five details keep that true while the price and the knowledge of pages change:
 - Pages of a host that is too busy are *held* until it has time, and its *host price* rises, at most
   once between two of its polls. Its pages compete and become due at that multiple of the price,
   until about as many are due as it can take. Every poll that the host answers lowers it again.
+  What does not answer to the price does not move it: first copies, and pages ahead of their time.
 
 The functions are compiled.
 """
@@ -93,6 +94,8 @@ _QUICK_SWEEP = 16
 _AHEAD = 4
 """So many pages before the sweep comes to a page, what it needs is fetched from memory."""
 _ALERTED = 16
+_MOST_PASSED = 16
+"""Pages of busy hosts that one decision keeps from coming ahead of their time."""
 _HOST_PRICE_UP = 1.05
 _HOST_PRICE_DOWN = 0.98
 _HIGHEST_HOST_PRICE = 1e6
@@ -220,10 +223,36 @@ def _shrink_pool(state: IndexState, now: float) -> None:
 
 
 @kernel(allocates=False)
+def _hold(state: IndexState, page: int, until: float) -> None:
+    """Keep a page that is nowhere away until then."""
+    state.pages[page].where = HELD
+    heap_push(state.calendar[::-1], state.pages, page, until)
+
+
+@kernel(allocates=False)
 def _next_return(state: IndexState) -> float:
     """When the next page that is held comes back; infinite: there is none."""
     held = state.calendar[::-1]
     return first_time(held) if heap_size(held) > 0 else math.inf
+
+
+@kernel(allocates=False)
+def _take_ahead(state: IndexState, now: float) -> None:
+    """Let the page that is due next into the pool, ahead of its time.
+
+    One whose host has sent others away does not come before these: it is kept away as well.
+    """
+    for _ in range(_MOST_PASSED):
+        if heap_size(state.calendar) == 0:
+            return
+        page = first_page(state.calendar)
+        due_at, back_at = first_time(state.calendar), state.hosts[state.pages[page].scope].back_at
+        _leave(state, page)
+        if back_at <= now:
+            enter_pool(state, page)
+            return
+        count_page(state.shared, state.pages[page].group, 0, -1)
+        _hold(state, page, min(due_at, back_at))
 
 
 @kernel(allocates=False)
@@ -245,10 +274,8 @@ def _fill_pool(state: IndexState, now: float) -> None:
         enter_pool(state, page)
         if common.pool_size == POOL_CAPACITY:
             _shrink_pool(state, now)
-    if common.pool_size == 0 and heap_size(state.calendar) > 0:
-        page = first_page(state.calendar)
-        _leave(state, page)
-        enter_pool(state, page)
+    if common.pool_size == 0:
+        _take_ahead(state, now)
     if heap_size(state.calendar) > 0:
         prefetch(state.pages, first_page(state.calendar))
         fetch_evidence(state, first_page(state.calendar))
@@ -381,11 +408,13 @@ def select_page(state: IndexState, now: float) -> int:
 @kernel(allocates=False)
 def _defer(state: IndexState, page: int, until: float) -> None:
     """Its host is busy until then."""
-    host = state.hosts[state.pages[page].scope]
-    if not host.raised:
+    common, host = state.shared[0], state.hosts[state.pages[page].scope]
+    # A page that came ahead of its time does not say that too many are due.
+    if not host.raised and bid_of(state, page, common.latest) >= common.price:
         host.price = min(host.price * _HOST_PRICE_UP, _HIGHEST_HOST_PRICE)
         host.raised = 1
-    heap_push(state.calendar[::-1], state.pages, page, until)
+    host.back_at = max(host.back_at, until)
+    _hold(state, page, until)
 
 
 @kernel(allocates=False)
@@ -407,9 +436,10 @@ def observe_page(state: IndexState, observation: Any) -> None:
     own = state.pages[page]
     where, host = own.where, state.hosts[own.scope]
     waited = observation.polled_at - own.seen_at
-    host.raised = 0
-    if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
-        host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
+    if not math.isnan(own.seen_at):  # first copies do not answer to the price
+        host.raised = 0
+        if outcome == _CHANGED or outcome == _UNCHANGED:  # noqa: SIM109 (tuples are slow here)
+            host.price = max(1.0, host.price * _HOST_PRICE_DOWN)
     if tells(observation, own.seen_at):
         if where == NEW:  # in line there is no room for what it learns
             _leave(state, page)

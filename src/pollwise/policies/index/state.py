@@ -186,6 +186,7 @@ INDEX_HOST = np.dtype(
     [
         ("price", "f8"),  # the factor on the price of its polls
         ("raised", "i8"),  # 1: the price was raised since its latest poll
+        ("back_at", "f8"),  # when the last of the pages is back that were held as it was busy
         ("blocked_until", "f8"),  # before this time none of its pages is the best one
     ]
 )

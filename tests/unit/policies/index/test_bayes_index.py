@@ -391,3 +391,15 @@ def test_times_before_1970_are_times_like_any_other(begin):
         return chosen
 
     assert polled(begin) == polled(1.7e9)
+
+
+def test_a_page_whose_patience_has_ended_is_due_then_and_not_when_its_index_reaches_the_price():
+    policy = BayesianIndex(objective="freshness")
+    policy.add([Page(n, scope="a.example", seen_at=0.0) for n in range(20)])
+    for now in range(1, 2000):
+        [page] = policy.select(float(now), 1).page_ids.tolist()
+        policy.observe([Observation(page, float(now), Outcome.CHANGED)])
+    policy.load_host_prices({"a.example": 1e6})
+    told = policy.estimate(0, 1e5)
+    assert told.index == math.inf
+    assert told.due_at <= 1e5

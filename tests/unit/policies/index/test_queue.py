@@ -248,7 +248,7 @@ class TestBusyHosts:
         return polled[0], polled[1], deferred
 
     def watching(self) -> Whittle:
-        policy = Whittle(rates=dict.fromkeys(range(60), 0.01))
+        policy = Whittle(rates=dict.fromkeys(range(70), 0.01))
         policy.add([Page(n, scope=f"{n % 2}.example", seen_at=-float(n)) for n in range(60)])
         return policy
 
@@ -295,15 +295,47 @@ class TestBusyHosts:
     def test_the_price_rises_once_between_two_polls(self):
         policy = self.watching()
         policy.select(1.0, 60)
-        policy.defer([0, 2, 4], 5.0)
-        policy.defer([6], 5.0)
+        policy.defer([58, 56, 54], 5.0)
+        policy.defer([52], 5.0)
         assert self.prices(policy) == [1.05, 1.0]
         policy.observe([Observation(8, 2.0, Outcome.FAILED)])
         assert self.prices(policy) == [1.05, 1.0]
-        policy.defer([10], 5.0)
+        policy.defer([50], 5.0)
         assert self.prices(policy) == [pytest.approx(1.05**2), 1.0]
         policy.observe([Observation(12, 3.0, Outcome.CHANGED)])
         assert self.prices(policy)[0] == pytest.approx(1.05**2 * 0.98)
+
+    def test_first_copies_neither_raise_nor_lower_the_price(self):
+        policy = self.watching()
+        policy.add([Page(n, scope="0.example") for n in range(60, 70)])
+        policy.select(1.0, 70)
+        policy.defer([58], 5.0)
+        for new in range(60, 70):
+            policy.observe([Observation(new, 2.0, Outcome.CHANGED)])
+        assert self.prices(policy) == [1.05, 1.0]
+        policy.defer([56], 5.0)
+        assert self.prices(policy) == [1.05, 1.0]
+
+    def test_a_page_that_came_ahead_of_its_time_does_not_raise_the_price(self):
+        policy = self.watching()
+        policy.select(1.0, 60)
+        policy.defer([0], 5.0)  # polled a second ago
+        assert self.prices(policy) == [1.0, 1.0]
+        policy.defer([58], 5.0)
+        assert self.prices(policy) == [1.05, 1.0]
+
+    def test_none_comes_ahead_of_its_time_before_those_that_its_host_sent_away(self):
+        policy = Whittle(rates=dict.fromkeys(range(3), 0.01))
+        scopes = ("busy.example", "busy.example", "free.example")
+        policy.add([Page(n, scope=scopes[n], seen_at=-100.0) for n in range(3)])
+        assert len(policy.select(0.0, 3).page_ids) == 3
+        policy.defer([1], 60.0)
+        policy.observe([Observation(page, 0.0, Outcome.UNCHANGED) for page in (0, 2)])
+        assert policy.select(1.0, 3).page_ids.tolist() == [2]
+        policy.observe([Observation(2, 1.0, Outcome.UNCHANGED)])
+        assert policy.select(60.0, 1).page_ids.tolist() == [1]
+        policy.observe([Observation(1, 60.0, Outcome.UNCHANGED)])
+        assert sorted(policy.select(61.0, 3).page_ids.tolist()) == [0, 1, 2]
 
 
 def test_a_page_that_rests_is_away_until_then_at_no_price():
