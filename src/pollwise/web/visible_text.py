@@ -47,7 +47,7 @@ def readable(body: bytes, content_type: str | None) -> str:
     are and it extends ASCII, else as Latin-1: different bytes stay different, which is what a
     comparison needs.
 
-    >>> readable(b"\xec\xe8\xf0", "text/html; charset=windows-1251")
+    >>> readable(b"\\xec\\xe8\\xf0", "text/html; charset=windows-1251")
     'мир'
     """
     try:

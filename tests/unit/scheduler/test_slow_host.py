@@ -28,8 +28,8 @@ class InOrder(BayesianIndex):
     best = None  # type: ignore[assignment]
 
 
-def changes() -> list[np.ndarray]:
-    rng = np.random.default_rng(5)
+def changes(seed: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
     means = [120.0] * len(FAST) + [4000.0] * len(SLOW) + [300.0] * len(OTHERS)
     return [np.sort(rng.uniform(0.0, END, rng.poisson(END / mean))) for mean in means]
 
@@ -75,17 +75,26 @@ def waited(polls: list[list[float]], changed: list[np.ndarray], pages: range) ->
 
 
 def test_the_policy_chooses_among_the_pages_that_wait() -> None:
-    changed = changes()
-    in_order, chosen = (
-        polls_of(kind(objective=Delay()), changed) for kind in (InOrder, BayesianIndex)
-    )
     assert isinstance(BayesianIndex(), Chooser)
     assert not isinstance(InOrder(), Chooser)
     of_host = range(len(FAST) + len(SLOW))
-    # The host is asked as often as it may be, both ways.
-    for polls in (in_order, chosen):
-        assert sum(len(polls[page]) for page in of_host) > 0.97 * END / 5.0
-    assert waited(chosen, changed, of_host) < 0.9 * waited(in_order, changed, of_host)
-    assert waited(chosen, changed, OTHERS) < 1.2 * waited(in_order, changed, OTHERS)
-    # No page waits for ever.
-    assert min(len(polls) for polls in chosen) >= 3
+    waits = []
+    for seed in range(8):  # one draw alone may be 8 % off
+        changed = changes(seed)
+        in_order, chosen = (
+            polls_of(kind(objective=Delay()), changed) for kind in (InOrder, BayesianIndex)
+        )
+        # The host is asked as often as it may be, both ways.
+        for polls in (in_order, chosen):
+            assert sum(len(polls[page]) for page in of_host) > 0.97 * END / 5.0
+        # No page waits for ever.
+        assert min(len(polls) for polls in chosen) >= 3
+        waits.append(
+            [
+                [waited(polls, changed, pages) for polls in (in_order, chosen)]
+                for pages in (of_host, OTHERS)
+            ]
+        )
+    [own_in_order, own_chosen], [others_in_order, others_chosen] = np.mean(waits, axis=0)
+    assert own_chosen < 0.9 * own_in_order
+    assert others_chosen < 1.2 * others_in_order
