@@ -162,7 +162,7 @@ def search(
                 f" collect` made; `{command(db, 'status')}` tells what is in this one"
             )
         hits = search_in_order(store, query, limit)
-        copies = 0 if hits else sum(own.duplicate_of is not None for own in store.pages())
+        copies = 0 if hits else store.count_copies()
     if as_json:
         print_json({"query": query, "results": hits})
     else:

@@ -98,6 +98,9 @@ class StoreReader(Protocol):
     def count_pages(self) -> int:
         """How many pages are watched, which is known sooner than `totals`."""
 
+    def count_copies(self) -> int:
+        """How many of them are copies of others, as `Collected` tells."""
+
     def count_without_copy(self) -> int:
         """Of how many watched pages no poll has brought a copy; counted in one pass over them."""
 

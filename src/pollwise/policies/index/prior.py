@@ -43,8 +43,8 @@ __all__ = [
 ]
 
 _MOST_PAGES_A_POLL = 8
-_FIRST_POLLS = 4.0
-"""Polls of each page after which fewer are counted at a poll, in inverse proportion."""
+_FIRST_POLLS = 3.0
+"""Polls of each page until which so many are counted at a poll; then fewer, in proportion."""
 _PLACES_A_POLL = 128
 """Ids that are looked at for these pages, as there may be gaps."""
 _PSEUDO_PAGES = 100.0
@@ -291,7 +291,8 @@ def count_pages(state: IndexState) -> None:
     common = state.shared[0]
     if common.round_time == 0.0 and common.gap > 0.0:
         _start_round(state)
-    share = min(_FIRST_POLLS / (1.0 + common.learned / max(common.pages, 1)), 1.0)
+    polls_a_page = common.learned / max(common.pages, 1)
+    share = min((1.0 + _FIRST_POLLS) / (1.0 + polls_a_page), 1.0)
     counted, wanted = 0, max(int(_MOST_PAGES_A_POLL * share), 1)
     for _ in range(min(_PLACES_A_POLL, len(state.pages))):
         if counted == wanted:

@@ -17,7 +17,8 @@ Five details keep that true while the price and the knowledge of pages change:
 - Pages of a host that is too busy are *held* until it has time, and its *host price* rises, at most
   once between two of its polls. Its pages compete and become due at that multiple of the price,
   until about as many are due as it can take. Every poll that the host answers lowers it again.
-  What does not answer to the price does not move it: first copies, and pages ahead of their time.
+  What does not answer to the price does not move it: polls for first copies, and pages ahead of
+  their time.
 
 The functions are compiled.
 """

@@ -53,6 +53,7 @@ COLUMNS = {
         "next_page_id": "whole",
         "live_pages": _PAGE,
         "count_pages": "whole",
+        "count_copies": "whole",
         "watched_pages": (
             "id text number time? outcome? flag text told? told? text? text? text text text"
             " text number interval? interval? flag text text text flag"

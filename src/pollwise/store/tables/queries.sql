@@ -34,6 +34,10 @@ FROM pages WHERE removed_at IS NULL ORDER BY id;
 -- How many pages are watched.
 SELECT COUNT(*) FROM pages WHERE removed_at IS NULL;
 
+-- name: count_copies
+-- How many watched pages are copies of others.
+SELECT COUNT(*) FROM pages WHERE removed_at IS NULL AND duplicate_of IS NOT NULL;
+
 -- name: watched_pages
 -- What a run needs of all watched pages, in the order of their ids; last what many have in common.
 SELECT id, url, weight, seen_at, outcome, gone, name,

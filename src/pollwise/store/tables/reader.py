@@ -150,6 +150,10 @@ class TableReader:
         [count] = self._connection.row("count_pages")
         return int(count)
 
+    def count_copies(self) -> int:
+        [count] = self._connection.row("count_copies")
+        return int(count)
+
     def count_without_copy(self) -> int:
         [count] = self._connection.row("count_without_copy")
         return int(count)

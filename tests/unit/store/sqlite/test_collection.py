@@ -196,6 +196,9 @@ class TestCollected:
         assert (second.title, second.relevance, second.duplicate_of) == ("Page 1", 0.5, 0)
         assert (third.title, third.relevance, third.duplicate_of) == (None, None, None)
         assert store.find_page(SITE) == first
+        assert store.count_copies() == 1
+        store.remove_pages([1], 1.0)
+        assert store.count_copies() == 0
 
     def test_an_unknown_page_is_refused_with_its_batch(self, store: Store) -> None:
         before = dump(store)
