@@ -93,7 +93,7 @@ def test_it_is_like_one_that_began_by_itself(tmp_path: Path, case: str) -> None:
 def test_it_has_random_numbers_of_its_own() -> None:
     code = (
         "import numpy, os, random, sys, uuid\n"
-        "print(random.random(), numpy.random.random(), uuid.uuid4(), os.urandom(8))"
+        "print(random.random(), numpy.random.random(), uuid.uuid4(), os.urandom(8).hex())"
     )
     told = [
         subprocess.run([*FORK, code], env=ENVIRONMENT, capture_output=True, text=True).stdout
