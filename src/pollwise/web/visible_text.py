@@ -30,6 +30,8 @@ _INVISIBLE = re.compile(
 )
 # Not str.split: it would take some letters of windows-1252, read as Latin-1, for white space.
 _SPACE = re.compile(r"[ \t\n\f\r]+")
+_BAD_BYTES = re.compile(r"[\udc80-\udcff][\x00-\x7f\udc80-\udcff]*+")
+"""Escaped bytes that are not UTF-8, with the ASCII behind them: there may be many."""
 _HTML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE)
 
 
@@ -44,8 +46,8 @@ def readable(body: bytes, content_type: str | None) -> str:
     """The characters of a body. Never raises.
 
     Bytes that are not UTF-8 are read in the encoding that they are told to be in, if all of them
-    are and it extends ASCII, else as Latin-1: different bytes stay different, which is what a
-    comparison needs.
+    are and it extends ASCII, else as Latin-1, or each bad byte alone if UTF-8 is told: different
+    bytes stay different, which is what a comparison needs.
 
     >>> readable(b"\\xec\\xe8\\xf0", "text/html; charset=windows-1251")
     'мир'
@@ -54,10 +56,16 @@ def readable(body: bytes, content_type: str | None) -> str:
         return body.decode("utf-8")
     except UnicodeDecodeError:
         encoding = told_encoding(body, content_type)
+    if encoding == "utf-8":
+        return _BAD_BYTES.sub(_as_latin_1, body.decode("utf-8", "surrogateescape"))
     if encoding and not encoding.startswith("utf-16"):
         with suppress(UnicodeDecodeError):
             return body.decode(encoding)
     return body.decode("latin-1")
+
+
+def _as_latin_1(escaped: re.Match[str]) -> str:
+    return escaped[0].encode("utf-8", "surrogateescape").decode("latin-1")
 
 
 def visible_text(body: bytes) -> str:

@@ -21,6 +21,8 @@ HTML = "text/html"
         (b"\x81\xe9", "text/html; charset=windows-1252", "\x81é"),
         (b"\xe9a", "text/html; charset=utf-16", "éa"),
         (b"\xe9", "text/html; charset=utf-8", "é"),
+        ("мир ".encode() + b"\xe9t\xe9, " + "é".encode(), "text/html; charset=utf-8", "мир été, é"),
+        (b"<meta charset=utf8>\xe2\x82\xac \x80", HTML, "<meta charset=utf8>€ \x80"),
         (b"\xe9", "text/html; charset=nonsense", "é"),
     ],
 )
@@ -34,6 +36,16 @@ def test_different_bytes_of_one_encoding_stay_different(one, other):
         texts = [readable(body, f"text/html; charset={encoding}") for body in (one, other)]
         if all(_is_in(body, encoding) for body in (one, other)):
             assert (texts[0] == texts[1]) == (one == other)
+
+
+@given(st.binary(max_size=8), st.integers(0, 7), st.integers(1, 255))
+def test_a_changed_byte_of_bad_utf_8_changes_its_text(body, place, change):
+    other = (
+        body[:place] + bytes(byte ^ change for byte in body[place : place + 1]) + body[place + 1 :]
+    )
+    texts = [readable(each, "text/plain; charset=utf-8") for each in (body, other)]
+    assert (texts[0] == texts[1]) == (body == other)
+    "".join(texts).encode()
 
 
 def _is_in(body: bytes, encoding: str) -> bool:
