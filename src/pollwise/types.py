@@ -7,7 +7,7 @@ import enum
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, make_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Budget",
     "Item",
+    "LikelyLink",
     "Links",
     "Mask",
     "MaskState",
@@ -226,6 +227,16 @@ class Links:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class LikelyLink(NamedTuple):
+    """A page known by links only: the relevance per request that it is expected to bring, and the
+    text of the link that was found last (empty: there is none, or it has no text).
+    """
+
+    page_id: int
+    value: float
+    anchor: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -85,6 +85,7 @@ def test_what_all_commands_need_takes_no_time_to_load():
     [
         ("live.control", ["aiohttp", "asyncio", "numba", "selectolax"]),
         ("console.changes, pollwise.insight.changes", ["aiohttp", "asyncio", "numba"]),
+        ("console.status, pollwise.insight.status", ["aiohttp", "asyncio", "numba"]),
         ("live.watching, pollwise.console.watching", ["numba", "pollwise.relevance.terms"]),
     ],
 )

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 
 from pollwise.checks import read_json
-from pollwise.policies.collecting.next_links import LikelyLink
 from pollwise.store.base import StoreReader
+from pollwise.types import LikelyLink
 
 __all__ = ["NEXT_LINKS", "pack_links", "stored_links"]
 

@@ -13,11 +13,10 @@ from pollwise.collecting.response_processor import ResponseProcessor
 from pollwise.insight.capacity import host_delays, taken_words
 from pollwise.live.progress import Progress
 from pollwise.live.session import Session
-from pollwise.policies.collecting.next_links import LikelyLink
 from pollwise.policies.collecting.robot import Robot
 from pollwise.scheduler.capacity import rate_taken
 from pollwise.settings import CollectSettings
-from pollwise.types import Outcome, Page
+from pollwise.types import LikelyLink, Outcome, Page
 from pollwise.watched_pages import Watched
 
 __all__ = ["CollectionTotals", "Standing", "StandingCounter"]

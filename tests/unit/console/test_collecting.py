@@ -13,9 +13,8 @@ from pollwise.console.collecting import CollectDisplay
 from pollwise.console.log import LogFormat
 from pollwise.live.collection_standing import Standing
 from pollwise.live.progress import Progress
-from pollwise.policies.collecting.next_links import LikelyLink
 from pollwise.store.records import PollResult
-from pollwise.types import Observation, Outcome, Page, PageMemory
+from pollwise.types import LikelyLink, Observation, Outcome, Page, PageMemory
 from pollwise.watched_pages import Watched
 from pollwise.web.poller import PollReport
 

@@ -18,7 +18,6 @@ from pollwise.insight.collection import (
 )
 from pollwise.insight.documents import document
 from pollwise.insight.status import read_status
-from pollwise.policies.collecting.next_links import LikelyLink
 from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import (
@@ -29,7 +28,7 @@ from pollwise.store.records import (
     NewPage,
     PollResult,
 )
-from pollwise.types import Links, Observation, Outcome, Page, PageMemory
+from pollwise.types import LikelyLink, Links, Observation, Outcome, Page, PageMemory
 
 SETTINGS = {
     "budget": "2/second",

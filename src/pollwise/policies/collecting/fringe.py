@@ -37,10 +37,10 @@ from pollwise.policies.collecting.known_web import (
     HELD,
     KnownWeb,
 )
-from pollwise.policies.collecting.next_links import LikelyLink, likely_links
+from pollwise.policies.collecting.next_links import likely_links
 from pollwise.policies.collecting.returns import subtree_densities
 from pollwise.policies.collecting.weights import FIRST_WEIGHTS, Weights
-from pollwise.types import Links, Page
+from pollwise.types import LikelyLink, Links, Page
 
 __all__ = ["FringeValue"]
 

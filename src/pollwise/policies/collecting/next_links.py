@@ -1,22 +1,11 @@
 """The links that a robot would most like to follow next, for people to look at."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from pollwise.policies.collecting.known_web import FRINGE, KnownWeb
+from pollwise.types import LikelyLink
 
-__all__ = ["LikelyLink", "likely_links"]
-
-
-class LikelyLink(NamedTuple):
-    """A page known by links only: the relevance per request that it is expected to bring, and the
-    text of the link that was found last (empty: there is none, or it has no text).
-    """
-
-    page_id: int
-    value: float
-    anchor: str
+__all__ = ["likely_links"]
 
 
 def likely_links(known: KnownWeb, count: int) -> list[LikelyLink]:

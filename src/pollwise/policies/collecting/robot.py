@@ -20,9 +20,8 @@ from pollwise.policies.base import StateDict
 from pollwise.policies.collecting.balance import Balance
 from pollwise.policies.collecting.fringe import FringeValue
 from pollwise.policies.collecting.group_queue import new_ids, polls_of
-from pollwise.policies.collecting.next_links import LikelyLink
 from pollwise.policies.collecting.revisits import Revisits
-from pollwise.types import Links, Observation, Outcome, Page, Selection
+from pollwise.types import LikelyLink, Links, Observation, Outcome, Page, Selection
 
 __all__ = ["Robot"]
 
