@@ -40,7 +40,7 @@ from pollwise.policies.index.state import (
     UNCHANGED_TABLE,
     IndexState,
 )
-from pollwise.rates.lattice import RATE_COUNT, lattice_row, time_step
+from pollwise.rates.lattice import RATE_COUNT, lattice_row, put, time_step
 from pollwise.rates.posterior import (
     forget,
     learn_doubtful_poll,
@@ -97,10 +97,11 @@ def _end_spell(state: IndexState, page: int, lasted: float, seed: int) -> None:
             own_spells += bursts[j]
             common.spells[j] += bursts[j]
         common.own_spells[n] = own_spells
+    common.pseudo = 0.0
     keep_spells(state, page, common.own_spells, seed)
 
 
-@kernel
+@kernel(forceinline=True)
 def _learn_change(
     state: IndexState, page: int, polled_at: float, elapsed: float, dated: bool, told: float
 ) -> None:
@@ -161,7 +162,7 @@ def _count_change(own: Any, reverted: bool) -> None:
     own.reverts += reverted
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def learn(state: IndexState, observation: Any) -> None:
     """Take in a poll that tells something of a page, and make it the time of the copy."""
     page, polled_at = observation.page, observation.polled_at
@@ -181,11 +182,11 @@ def learn(state: IndexState, observation: Any) -> None:
     else:
         refresh_models(state, page)
         elapsed = operational_time(state, page, polled_at)
-        row = lattice_row(
-            common.tables[CHANGED_TABLE if changed else UNCHANGED_TABLE], time_step(elapsed)
-        )
+        row, table = common.likely, CHANGED_TABLE if changed else UNCHANGED_TABLE
+        put(row, lattice_row(common.tables[table], time_step(elapsed)))
         if changed and own.signalled:
-            row = row + common.signal * (np.float32(1.0) - row)
+            for j in range(RATE_COUNT):
+                row[j] += common.signal * (np.float32(1.0) - row[j])
         better = max(mean_over(common.bursts, row), _LEAST_CHANCE)
         better /= max(mean_over(common.steady, row), _LEAST_CHANCE)
         judge_bursts(state, page, math.log(better))

@@ -253,6 +253,9 @@ INDEX_SHARED = np.dtype(
         ("burst_odds", "f8"),  # log-odds that a page does, before its polls are looked at
         ("young_odds", "f8"),  # log-odds that are added for young pages
         ("spells", "f8", (RATE_COUNT,)),  # between changes, of all pages
+        ("all_spells", "f4", (RATE_COUNT,)),  # the same in 32 bits,
+        ("together", "f4", (SPELL_COUNT,)),  # their sums over rates that are one,
+        ("pseudo", "f4"),  # and by how much they are scaled; 0: all three are void
         ("pull_odds", "f8", (PULLS,)),  # of all sites, see INDEX_SITE
         ("clocked", "f8"),  # of all pages, see INDEX_SITE
         ("dated", "f8"),
