@@ -11,15 +11,26 @@ The likelihoods are packed (`pollwise.rates.packed`), in the order of the rates;
 first of the neighbours is kept as well.
 """
 
-import math
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
 from pollwise.rates.lattice import RATE_COUNT
-from pollwise.rates.packed import number_of, pack
+from pollwise.rates.packed import (
+    LANES,
+    NUMBERS,
+    fill_eight,
+    number_of,
+    numbers_at,
+    pack,
+    place_of,
+)
 
 __all__ = [
     "EXCERPT_COUNT",
@@ -40,32 +51,62 @@ EXCERPT_COUNT = SIDE_BY_SIDE + (RATE_COUNT - SIDE_BY_SIDE) // _APART
 Codes = NDArray[np.uint16]
 Floats = NDArray[np.float32]
 
+_BETWEEN = (RATE_COUNT - SIDE_BY_SIDE) // _APART
+_numba: Any = cgutils
 
-@kernel(forceinline=True, allocates=False)
-def _fill_between(likelihood: Floats, begin: int, code: Any, next_code: Any) -> None:
-    """Fill in the likelihood of the rate `begin`, and those up to the one `_APART` rates after."""
-    a = number_of(code)
-    square = math.sqrt(number_of(next_code) / a)
-    ratio = math.sqrt(square)
-    likelihood[begin] = a
-    likelihood[begin + 1] = a * ratio
-    likelihood[begin + 2] = a * square
-    likelihood[begin + 3] = a * square * ratio
+
+def _eight_apart(context: Any, codes: Any, code: Any, likelihood: Any, rate: Any) -> Any:
+    """Fill in the likelihoods of rates from `rate` on by codes from `code` on, and between them."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        codes, code, likelihood, rate = arguments
+        roots = ir.FunctionType(NUMBERS, [NUMBERS])
+        root = _numba.get_or_insert_function(builder.module, roots, f"llvm.sqrt.v{LANES}f32")
+        after = builder.add(code, ir.Constant(code.type, 1))
+        first, last = (
+            numbers_at(context, builder, signature.args[0], codes, at) for at in (code, after)
+        )
+        square = builder.call(root, [builder.fdiv(last, first)])
+        ratio = builder.call(root, [square])
+        middle = builder.fmul(first, square)
+        rows = (first, builder.fmul(first, ratio), middle, builder.fmul(middle, ratio))
+        count = ir.VectorType(ir.IntType(32), 2 * LANES)
+        side_by_side = ir.Constant(count, [*range(2 * LANES)])
+        halves = (builder.shuffle_vector(*rows[n : n + 2], side_by_side) for n in (0, 2))
+        order = [row * LANES + n for n in range(LANES) for row in range(_APART)]
+        mixed = ir.Constant(ir.VectorType(ir.IntType(32), len(order)), order)
+        values = builder.shuffle_vector(*halves, mixed)
+        target = place_of(context, builder, signature.args[2], likelihood, rate, values.type)
+        builder.store(values, target, align=1)
+        return context.get_dummy_value()
+
+    return types.none(codes, types.int64, likelihood, types.int64), build
+
+
+_fill_between_eight: Any = intrinsic(_eight_apart)
 
 
 @kernel(allocates=False)
 def likelihood_of(codes: Codes, first: int, likelihood: Floats) -> None:
-    """Fill in the likelihood of each rate from an excerpt whose neighbours begin with `first`."""
+    """Fill in the likelihood of each rate from an excerpt whose neighbours begin with `first`.
+
+    Slower and faster rates are filled in by eight codes at a time, from the ends inwards; what that
+    is too much is among the neighbours, which come last.
+    """
     begin: Any = np.int64(first)
-    end: Any = begin + SIDE_BY_SIDE - 1
     slower = begin // _APART
-    last = slower + SIDE_BY_SIDE - 1
-    for n in range(slower):
-        _fill_between(likelihood, n * _APART, codes[n], codes[n + 1])
-    for j in range(SIDE_BY_SIDE):
-        likelihood[begin + j] = number_of(codes[slower + j])
-    for n in range((RATE_COUNT - 1 - end) // _APART):
-        _fill_between(likelihood, end + n * _APART, codes[last + n], codes[last + n + 1])
+    if slower > 0:
+        _fill_between_eight(codes, 0, likelihood, 0)
+    if slower > LANES:
+        _fill_between_eight(codes, LANES, likelihood, LANES * _APART)
+    code: Any = np.int64(EXCERPT_COUNT - 1 - LANES)
+    rate: Any = np.int64(RATE_COUNT - 1 - LANES * _APART)
+    if slower < _BETWEEN:
+        _fill_between_eight(codes, code, likelihood, rate)
+    if slower < _BETWEEN - LANES:
+        _fill_between_eight(codes, code - LANES, likelihood, rate - LANES * _APART)
+    for n in range(0, SIDE_BY_SIDE, LANES):
+        fill_eight(codes, slower + n, likelihood, begin + n)
     likelihood[RATE_COUNT - 1] = number_of(codes[EXCERPT_COUNT - 1])
 
 

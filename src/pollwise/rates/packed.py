@@ -18,19 +18,31 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 
 __all__ = [
+    "LANES",
+    "NUMBERS",
     "bits_of_float",
     "chance_of",
+    "fill_eight",
     "float_of_bits",
     "number_of",
+    "numbers_at",
     "pack",
     "packed",
+    "place_of",
     "unpacked",
 ]
 
 _SHIFT = 14
+"""Bits of a float that a code leaves out at its end."""
 _FIRST = (127 - 100) << 9
 """2^-100 without its last 14 bits."""
 _LAST = 0xFFFF
+
+LANES = 8
+"""So many codes are unpacked at once."""
+_CODES = ir.VectorType(ir.IntType(16), LANES)
+_BITS = ir.VectorType(ir.IntType(32), LANES)
+NUMBERS = ir.VectorType(ir.FloatType(), LANES)
 
 Codes = NDArray[np.uint16]
 Floats = NDArray[np.float32]
@@ -77,6 +89,37 @@ bits_of_float: Any = intrinsic(_bits_of_float)
 def number_of(code: Any) -> Any:
     """The number of one code."""
     return float_of_bits(np.uint32((np.uint32(code) + np.uint32(_FIRST)) << np.uint32(_SHIFT)))
+
+
+def place_of(context: Any, builder: Any, kind: Any, array: Any, number: Any, of: Any) -> Any:
+    """For an intrinsic: a pointer to values from this number on, taken for this vector type."""
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [number]), of.as_pointer())
+
+
+def numbers_at(context: Any, builder: Any, kind: Any, array: Any, number: Any) -> Any:
+    """For an intrinsic: `number_of` the codes from this number on, as one vector."""
+    codes = builder.load(place_of(context, builder, kind, array, number, _CODES), align=1)
+    first, shift = (ir.Constant(_BITS, [bits] * LANES) for bits in (_FIRST, _SHIFT))
+    bits = builder.shl(builder.add(builder.zext(codes, _BITS), first), shift)
+    return builder.bitcast(bits, NUMBERS)
+
+
+def _fill_eight(context: Any, codes: Any, code: Any, numbers: Any, number: Any) -> Any:
+    """Fill in eight numbers, from `number` on, by the codes from `code` on."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        codes, code, numbers, number = arguments
+        found = numbers_at(context, builder, signature.args[0], codes, code)
+        target = place_of(context, builder, signature.args[2], numbers, number, NUMBERS)
+        builder.store(found, target, align=1)
+        return context.get_dummy_value()
+
+    return types.none(codes, types.int64, numbers, types.int64), build
+
+
+fill_eight: Any = intrinsic(_fill_eight)
+"""Fill in eight numbers of an array, from one on, by the codes of another, from one on."""
 
 
 @kernel(forceinline=True, allocates=False)

@@ -16,6 +16,7 @@ from pollwise.rates.excerpt import (
     likelihoods_of,
 )
 from pollwise.rates.lattice import RATE_COUNT, RATES
+from pollwise.rates.packed import unpacked
 from pollwise.rates.posterior import (
     FLOOR,
     changed_table,
@@ -147,3 +148,17 @@ def test_an_excerpt_is_kept_to_a_fifth_of_a_percent(likelihood):
     assert kept[part] == pytest.approx(likelihood[part], rel=2.0**-8)
     assert (kept >= 0.99 * min(likelihood)).all()
     assert (kept <= 1.01 * max(likelihood)).all()
+
+
+@pytest.mark.parametrize("first", range(0, RATE_COUNT - SIDE_BY_SIDE + 1, 4))
+def test_likelihoods_between_those_kept_are_powers_of_the_rate(first):
+    rng = np.random.default_rng(first)
+    codes = rng.integers(20_000, 60_000, EXCERPT_COUNT).astype(np.uint16)
+    kept = unpacked(codes)
+    places = [*range(0, first, 4), *range(first, first + SIDE_BY_SIDE)]
+    places += range(first + SIDE_BY_SIDE + 3, RATE_COUNT, 4)
+    expected = np.exp(np.interp(range(RATE_COUNT), places, np.log(kept.astype(np.float64))))
+    found = np.full(RATE_COUNT, np.nan, np.float32)
+    likelihood_of(codes, first, found)
+    assert found == pytest.approx(expected, rel=1e-5)
+    assert np.array_equal(found[places], kept)

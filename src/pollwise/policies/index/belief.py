@@ -19,6 +19,9 @@ import math
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
@@ -33,6 +36,7 @@ from pollwise.policies.index.state import (
     IndexState,
 )
 from pollwise.rates.lattice import RATE_COUNT, lattice_row, put, time_step
+from pollwise.rates.packed import LANES, NUMBERS, place_of
 from pollwise.rates.sums import normalise, total_of
 
 __all__ = ["form_belief", "judge_bursts", "note_copy", "refresh_belief", "refresh_models"]
@@ -50,22 +54,67 @@ _YOUNG_SHARE = 0.5
 Floats = NDArray[np.float32]
 
 
+def _spread_spells(
+    context: Any, own: Any, together: Any, pseudo: Any, spells: Any, survived: Any, weights: Any
+) -> Any:
+    """Fill in weights of (own / together + pseudo) * spells * survived.
+
+    The first two are of rates taken together, the others of all rates.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kinds = signature.args
+
+        def place(number: int, at: int) -> Any:
+            start = ir.Constant(ir.IntType(64), at)
+            return place_of(context, builder, kinds[number], arguments[number], start, NUMBERS)
+
+        def load(number: int, at: int) -> Any:
+            return builder.load(place(number, at), align=1)
+
+        single = ir.Constant(NUMBERS, ir.Undefined)
+        single = builder.insert_element(single, arguments[2], ir.Constant(ir.IntType(32), 0))
+        order = ir.VectorType(ir.IntType(32), LANES)
+        pseudo = builder.shuffle_vector(single, single, ir.Constant(order, [0] * LANES))
+        for n in range(0, SPELL_COUNT, LANES):
+            factors = builder.fadd(builder.fdiv(load(0, n), load(1, n)), pseudo)
+            for part in range(RATES_TOGETHER):
+                begin = part * LANES
+                taken = [(begin + lane) // RATES_TOGETHER for lane in range(LANES)]
+                factor = builder.shuffle_vector(factors, factors, ir.Constant(order, taken))
+                at = n * RATES_TOGETHER + begin
+                weight = builder.fmul(builder.fmul(factor, load(3, at)), load(4, at))
+                builder.store(weight, place(5, at), align=1)
+        return context.get_dummy_value()
+
+    return types.none(own, together, types.float32, spells, survived, weights), build
+
+
+_spread: Any = intrinsic(_spread_spells)
+
+
+@kernel(allocates=False)
+def _weigh_all_spells(common: Any) -> None:
+    """Work out what beliefs need of the spells of all pages, once until these change."""
+    put(common.all_spells, common.spells)
+    common.pseudo = np.float32(_COMMON_SPELLS / total_of(common.spells))
+    for n in range(SPELL_COUNT):
+        together = np.float32(_NEVER_NONE)
+        for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
+            together += common.all_spells[j]
+        common.together[n] = together
+
+
 @kernel(forceinline=True, allocates=False)
 def _weigh_spells(state: IndexState, page: int, weights: Floats) -> None:
     """Fill in the probability of each rate of the present spell."""
     own, common = state.pages[page], state.shared[0]
-    scale = np.float32(_COMMON_SPELLS / total_of(common.spells))
     lasted = time_step(max(own.spell, 1e-6))
     survived = lattice_row(common.tables[UNCHANGED_TABLE], lasted)
+    if common.pseudo == 0.0:
+        _weigh_all_spells(common)
     spells_of_page(state, page, common.own_spells)
-    put(weights, common.spells)
-    for n in range(SPELL_COUNT):
-        together = np.float32(_NEVER_NONE)
-        for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
-            together += weights[j]
-        factor = common.own_spells[n] / together + scale
-        for j in range(n * RATES_TOGETHER, (n + 1) * RATES_TOGETHER):
-            weights[j] = factor * weights[j] * survived[j]
+    _spread(common.own_spells, common.together, common.pseudo, common.all_spells, survived, weights)
     normalise(weights)
 
 

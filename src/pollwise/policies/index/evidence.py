@@ -23,7 +23,7 @@ from pollwise.policies.index.state import (
 from pollwise.policies.structures.prefetch import prefetch
 from pollwise.rates.excerpt import keep_excerpt, likelihood_of
 from pollwise.rates.lattice import RATE_COUNT
-from pollwise.rates.packed import chance_of, number_of, pack
+from pollwise.rates.packed import LANES, chance_of, fill_eight, number_of, pack
 from pollwise.rates.summary import (
     NEAREST,
     chance_to_round_up,
@@ -127,8 +127,9 @@ def spells_of_page(state: IndexState, page: int, spells: Floats) -> None:
     """Fill in how many times between changes of a page passed at these rates."""
     spot = _spot_of(state, page)
     if spot >= 0:
-        for n in range(SPELL_COUNT):
-            spells[n] = number_of(state.evidence[spot].spells[n])
+        codes = state.evidence[spot].spells
+        for n in range(0, SPELL_COUNT, LANES):
+            fill_eight(codes, n, spells, n)
     elif page < len(state.summaries):
         _spread_spells(state, page, spells)
     else:

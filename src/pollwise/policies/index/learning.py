@@ -27,8 +27,8 @@ from pollwise.policies.index.evidence import (
     spells_of_page,
 )
 from pollwise.policies.index.fields import code_of_odds
-from pollwise.policies.index.page_index import by_clock, ticks_between
-from pollwise.policies.index.prior import count_pages
+from pollwise.policies.index.page_index import by_clock, has_told, ticks_between
+from pollwise.policies.index.prior import count_pages, move_count
 from pollwise.policies.index.sites import note_change, note_poll
 from pollwise.policies.index.state import (
     CHANGED_TABLE,
@@ -40,7 +40,7 @@ from pollwise.policies.index.state import (
     UNCHANGED_TABLE,
     IndexState,
 )
-from pollwise.rates.lattice import RATE_COUNT, lattice_row, time_step
+from pollwise.rates.lattice import RATE_COUNT, lattice_row, put, time_step
 from pollwise.rates.posterior import (
     forget,
     learn_doubtful_poll,
@@ -97,10 +97,11 @@ def _end_spell(state: IndexState, page: int, lasted: float, seed: int) -> None:
             own_spells += bursts[j]
             common.spells[j] += bursts[j]
         common.own_spells[n] = own_spells
+    common.pseudo = 0.0
     keep_spells(state, page, common.own_spells, seed)
 
 
-@kernel
+@kernel(forceinline=True)
 def _learn_change(
     state: IndexState, page: int, polled_at: float, elapsed: float, dated: bool, told: float
 ) -> None:
@@ -161,13 +162,13 @@ def _count_change(own: Any, reverted: bool) -> None:
     own.reverts += reverted
 
 
-@kernel
+@kernel(forceinline=True, allocates=False)
 def learn(state: IndexState, observation: Any) -> None:
     """Take in a poll that tells something of a page, and make it the time of the copy."""
     page, polled_at = observation.page, observation.polled_at
     changed, last_changed_at = observation.outcome == _CHANGED, observation.last_changed_at
     own, common = state.pages[page], state.shared[0]
-    first = math.isnan(own.seen_at)
+    first, was_counted = math.isnan(own.seen_at), has_told(own)
     seed, spoken = int(polled_at * _SEEDS_A_SECOND), spoken_for_clock(own)
     make_room(state, page, seed)
     likelihood_of_page(state, page, common.likelihood)
@@ -180,12 +181,13 @@ def learn(state: IndexState, observation: Any) -> None:
         _first_poll(state, page, polled_at, dated, last_changed_at)
     else:
         refresh_models(state, page)
+        put(common.counted, common.steady)
         elapsed = operational_time(state, page, polled_at)
-        row = lattice_row(
-            common.tables[CHANGED_TABLE if changed else UNCHANGED_TABLE], time_step(elapsed)
-        )
+        row, table = common.likely, CHANGED_TABLE if changed else UNCHANGED_TABLE
+        put(row, lattice_row(common.tables[table], time_step(elapsed)))
         if changed and own.signalled:
-            row = row + common.signal * (np.float32(1.0) - row)
+            for j in range(RATE_COUNT):
+                row[j] += common.signal * (np.float32(1.0) - row[j])
         better = max(mean_over(common.bursts, row), _LEAST_CHANCE)
         better /= max(mean_over(common.steady, row), _LEAST_CHANCE)
         judge_bursts(state, page, math.log(better))
@@ -228,4 +230,6 @@ def learn(state: IndexState, observation: Any) -> None:
     count_clock(state, page, spoken, spoken_for_clock(own))
     keep_likelihood(state, page, common.likelihood, seed)
     form_belief(state, page)
+    if was_counted and not first:
+        move_count(state, page, common.counted)
     count_pages(state)

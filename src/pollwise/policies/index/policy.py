@@ -466,6 +466,7 @@ class IndexPolicy(CompiledPolicy):
             self._load_signals(ids, {name: state[f"page.{name}"][rows] for name in _SIGNAL_LEARNED})
             self._recount_signals(everyone)
             recount(self._state, everyone)
+            self._state.shared["pseudo"] = 0.0
         add_pages(self._state, waiting)
 
     def _check_learned(self, state: StateDict) -> None:

@@ -430,7 +430,7 @@ def _alert_siblings(state: IndexState, page: int) -> None:
         sibling = np.int64(state.pages[sibling].after)
 
 
-@kernel
+@kernel(allocates=False)
 def observe_page(state: IndexState, observation: Any) -> None:
     """Take in one observation and end the lease."""
     page, outcome = observation.page, observation.outcome

@@ -253,6 +253,9 @@ INDEX_SHARED = np.dtype(
         ("burst_odds", "f8"),  # log-odds that a page does, before its polls are looked at
         ("young_odds", "f8"),  # log-odds that are added for young pages
         ("spells", "f8", (RATE_COUNT,)),  # between changes, of all pages
+        ("all_spells", "f4", (RATE_COUNT,)),  # the same in 32 bits,
+        ("together", "f4", (SPELL_COUNT,)),  # their sums over rates that are one,
+        ("pseudo", "f4"),  # and by how much they are scaled; 0: all three are void
         ("pull_odds", "f8", (PULLS,)),  # of all sites, see INDEX_SITE
         ("clocked", "f8"),  # of all pages, see INDEX_SITE
         ("dated", "f8"),
@@ -298,8 +301,8 @@ INDEX_SHARED = np.dtype(
         ("modelled", "i8"),  # the page whose models were worked out last; the next two are of it
         ("steady", "f4", (RATE_COUNT,)),
         ("bursts", "f4", (RATE_COUNT,)),
-        ("counted", "f4", (RATE_COUNT,)),  # of the page counted last; the next three: meanwhile
-        ("least", "f4", (RATE_COUNT + 1,)),  # 0 beyond the last one
+        ("counted", "f4", (RATE_COUNT,)),  # of the page counted, or polled, last
+        ("least", "f4", (RATE_COUNT + 1,)),  # 0 beyond the last one; these three: while it is
         ("odds", "f4", (RATE_COUNT + 1,)),
         ("moved", "f4", (RATE_COUNT + 1,)),
         ("scale", "f8", (TIME_COUNT,)),  # the factor on the mean of the index table, by time

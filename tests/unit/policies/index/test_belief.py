@@ -71,6 +71,7 @@ def test_a_spell_has_a_rate_of_the_earlier_ones_as_far_as_it_has_lasted():
     own, common = state.pages[0], state.shared[0]
     rng = np.random.default_rng(2)
     earlier, common["spells"] = rng.random(SPELL_COUNT).astype(np.float32), rng.random(len(RATES))
+    common["pseudo"] = 0.0  # what was made of the spells before
     make_room(state, 0, 0)
     keep_spells(state, 0, earlier, 0)
     own["spell"], own["seen_at"] = 20 * DAY, 25 * DAY
