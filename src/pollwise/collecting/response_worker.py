@@ -7,6 +7,8 @@ ends when standard input does, that is, with the process that started it; if it 
 alarm ends it after twice the time limit.
 """
 
+import gc
+import itertools
 import os
 import pickle
 import resource
@@ -20,6 +22,12 @@ __all__ = ["LENGTH_BYTES", "Response", "Setup", "framed", "main"]
 
 LENGTH_BYTES = 8
 """Length of the number (little-endian) in front of each frame."""
+
+_ALLOCATIONS = 50_000
+"""Objects that are made, and not freed, before garbage is searched for: more than those of a usual
+page, which are freed without a search."""
+_SEARCHED_EVERY = 128
+"""Responses after which it is searched for as well: work may leave a few objects that are large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +70,14 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, most))
     work: list[Callable[[Any], Any]] = []
     _write(outgoing, _answer(work.append, setup.work))
-    while True:
+    gc.freeze()  # what the work is made of stays
+    gc.set_threshold(_ALLOCATIONS)
+    for number in itertools.count(1):
         request = _read(incoming, outgoing)
         signal.setitimer(signal.ITIMER_REAL, 2 * setup.time_limit)
         _write(outgoing, _answer(work[0], request))
+        if number % _SEARCHED_EVERY == 0:
+            gc.collect()
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 

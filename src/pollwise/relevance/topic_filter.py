@@ -11,7 +11,7 @@ pages together weigh at most a thirtieth of the others.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -126,7 +126,7 @@ class TopicFilter:
             raise InputError(
                 f"topic: {self._topic.judge} judges texts, not packed terms; keep its judgement"
             )
-        return self._scaled(self._cosine_of_packed(host, packed))
+        return self._scaled(self._nearness(*self._weighed(host, packed)))
 
     def state_dict(self) -> StateDict:
         """All that was learned, as flat arrays by name."""
@@ -173,7 +173,7 @@ class TopicFilter:
 
     def _relevance(self, page: ParsedText, weights: Floats) -> float:
         if self._topic.judge is None:
-            return self._scaled(_cosine(weights, self._dense[_bucket(page.hashes)]))
+            return self._scaled(self._nearness(page.hashes, weights))
         if page.judgement is None:
             raise InputError(
                 f"topic: {self._topic.judge} has not judged the page; hand its judgement to"
@@ -222,13 +222,15 @@ class TopicFilter:
         own = own_vector(self._topic, self._inverse)
         now = [self._as_of_now(page) for page in self._best.pages]
         near = [page for page in now if page.nearness > _LOWEST_FLOOR]
-        self._set_vectors(feedback(own, near, self._inverse, self._background()))
+        # Held meanwhile, 12 bytes a term: to weigh it takes most of the time of a page.
+        sample = [(host, *self._weighed(host, packed)) for host, packed in self._sample.pages()]
+        self._set_vectors(feedback(own, near, self._inverse, self._background(sample)))
         self._best.pages = [
             replace(page, nearness=new.nearness)
             for page, new in zip(self._best.pages, now, strict=True)
             if new.nearness > 0
         ]
-        cosines = np.array([self._cosine_of_packed(*row) for row in self._sample.pages()])
+        cosines = np.array([self._nearness(hashes, weights) for _, hashes, weights in sample])
         known = len(cosines) / (len(cosines) + _GUESS_PAGES)
         best = sorted([*cosines.tolist(), *map(self._cosine_of_best, near)])
         high = best[-_TOP_RANK:][0] if best else 0.0
@@ -238,12 +240,12 @@ class TopicFilter:
         self._floor = max(known * gap + (1 - known) * _GUESSED_FLOOR, _LOWEST_FLOOR)
         self._top = max(top, 2 * self._floor)
 
-    def _background(self) -> dict[str, list[Hashes]]:
-        """The terms of pages without relevance, by host."""
+    def _background(self, sample: Sequence[tuple[str, Hashes, Floats]]) -> dict[str, list[Hashes]]:
+        """The terms of pages without relevance, by host; `sample`: hosts, terms and weights."""
         found: dict[str, list[Hashes]] = {}
-        for host, packed in self._sample.pages():
-            if self._scaled(self._cosine_of_packed(host, packed)) == 0:
-                found.setdefault(host, []).append(unpack_terms(packed)[0])
+        for host, hashes, weights in sample:
+            if self._scaled(self._nearness(hashes, weights)) == 0:
+                found.setdefault(host, []).append(hashes)
         return found
 
     def _as_of_now(self, page: LikelyPage) -> LikelyPage:
@@ -256,9 +258,13 @@ class TopicFilter:
         weights = self._weights(hashes, counts)
         return LikelyPage(page.host, kept, _cosine(weights, self._dense_own[_bucket(hashes)]))
 
-    def _cosine_of_packed(self, host: str, packed: bytes) -> float:
+    def _weighed(self, host: str, packed: bytes) -> tuple[Hashes, Floats]:
+        """The terms of a packed page, and their weights by what is known now."""
         hashes, counts = unpack_terms(packed)
-        weights = self._weights(hashes, self._specific(host, hashes, counts))
+        return hashes, self._weights(hashes, self._specific(host, hashes, counts))
+
+    def _nearness(self, hashes: Hashes, weights: Floats) -> float:
+        """The cosine of the weights of these terms and the topic vector."""
         return _cosine(weights, self._dense[_bucket(hashes)])
 
     def _cosine_of_best(self, page: LikelyPage) -> float:

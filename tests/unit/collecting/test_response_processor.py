@@ -23,6 +23,10 @@ WORKS = '''
 import os, sys, time
 from pathlib import Path
 
+class Ring:
+    """Garbage that must be searched for."""
+    def __init__(self, size): self.held, self.itself = bytearray(size), self
+
 def obey(response):
     """What to do stands in the body."""
     order, _, rest = response.body.decode().partition(" ")
@@ -33,6 +37,7 @@ def obey(response):
         case "spin":
             while True: pass
         case "hog": return len(b"x" * int(rest))
+        case "litter": Ring(int(rest))
         case "raise": raise ValueError(rest)
         case "lambda": return lambda: rest
         case "unreadable": return Unreadable()
@@ -232,6 +237,12 @@ async def test_what_work_prints_and_reads_is_not_what_it_is_told(works):
         assert await processor.process(order("say a")) == "a"
         assert await processor.process(order("print b")) == "b"
         assert await processor.process(order("say c")) == "c"
+
+
+async def test_garbage_of_work_is_freed_in_time(works):
+    async with ResponseProcessor(works.obey, memory_limit=2**30) as processor:
+        for _ in range(300):  # 1.2 GB
+            assert await processor.process(order(f"litter {2**22}")) is None
 
 
 async def test_several_workers_share_one_queue(works, tmp_path):
