@@ -56,17 +56,26 @@ class KnownPages(Mapping[int, Terms]):
 
     def get(self, page_id: int, default: Any = None, /) -> Any:
         """As of any mapping; here, as each poll asks for it several times."""
-        own = self._terms[page_id] if 0 <= page_id < len(self._terms) else None
-        return default if own is None else own
+        try:
+            own = self._terms[page_id]
+        except IndexError:
+            return default
+        return default if own is None or page_id < 0 else own
 
     def __getitem__(self, page_id: int) -> Terms:
-        own = self._terms[page_id] if 0 <= page_id < len(self._terms) else None
-        if own is None:
+        try:
+            own = self._terms[page_id]
+        except IndexError:
+            own = None
+        if own is None or page_id < 0:
             raise KeyError(page_id)
         return own
 
     def __contains__(self, page_id: object) -> bool:
-        return isinstance(page_id, int) and self.get(page_id) is not None
+        try:
+            return self._terms[page_id] is not None and page_id >= 0  # type: ignore[index, operator]
+        except IndexError:
+            return False
 
     def __len__(self) -> int:
         return self._count
