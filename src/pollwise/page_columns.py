@@ -161,16 +161,15 @@ class TellingTexts(Protocol):
         """URL and name of each page."""
 
 
-def to_plain(pages: PageColumns) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def to_plain(
+    pages: PageColumns, *, texts: bool = True
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Pages for `from_plain`: what JSON can hold, and arrays by name.
 
-    Instead of a list of texts there is its value, if that is the same for all.
+    Without `texts` the URLs and names are left out, which then are empty. Instead of a list of
+    names there is the name, if that is the same for all.
     """
-    if isinstance(pages.pages, TellingTexts):
-        texts = list(pages.pages.texts())
-    else:
-        texts = [(page.url, page.name) for page in pages]
-    urls, names = map(list, zip(*texts, strict=True)) if texts else ([], [])
+    urls, names = _texts_of(pages) if texts and len(pages) else ("", "")
     lists = {
         "url": urls,
         "name": names[0] if len(set(names)) == 1 else names,
@@ -185,6 +184,16 @@ def to_plain(pages: PageColumns) -> tuple[dict[str, Any], dict[str, NDArray[Any]
         "kind": pages.kinds.numbers,
         "terms": pages.terms.numbers,
     }
+
+
+def _texts_of(pages: PageColumns) -> tuple[Sequence[str], Sequence[str]]:
+    """The URLs and the names of pages, at least one."""
+    if isinstance(pages.pages, TellingTexts):
+        texts = list(pages.pages.texts())
+    else:
+        texts = [(page.url, page.name) for page in pages]
+    urls, names = map(list, zip(*texts, strict=True))
+    return urls, names
 
 
 def from_plain(

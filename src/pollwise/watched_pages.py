@@ -4,17 +4,26 @@ import marshal
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.array_growth import long_enough
+from pollwise.numbering import Numbering
 from pollwise.page_columns import Coded, MadePages, PageColumns, SharedTerms
 from pollwise.types import Noise, Outcome, Page, PageMemory
 
-__all__ = ["Watched", "WatchedPages", "WatchedPart", "count_of_scope", "memory_of", "urls_by_id"]
+__all__ = [
+    "Watched",
+    "WatchedPages",
+    "WatchedPart",
+    "count_of_scope",
+    "id_of_url",
+    "memory_of",
+    "packed",
+]
 
 _NOTHING = PageMemory()
 """One for the million pages that were never polled."""
@@ -86,19 +95,18 @@ class WatchedPages(MutableMapping[int, Watched]):
         self._outcomes = np.zeros(0, np.int8)
         self._gone = np.zeros(0, np.bool_)
         self._plain = np.zeros(0, np.bool_)
+        self._url_hashes = np.zeros(0, np.int64)
         # Of each page the numbers of what many have, and these, with their numbers.
         self._terms = np.zeros(0, np.int32)
         self._kinds = np.zeros(0, np.int32)
-        self._all_terms: dict[SharedTerms, int] = {}
-        self._all_kinds: dict[str, int] = {}
+        self._all_terms = Numbering[SharedTerms]()
+        self._all_kinds = Numbering[str]()
         self._texts: list[bytes | None] = []
         """What only the page has, packed; None: it is only whole."""
         self._noise: dict[int, Noise] = {}
         # Of a dict, what was put first is found behind all that was taken out of its front.
         self._whole: OrderedDict[int, Watched] = OrderedDict()
         """Those that were put or unpacked last, the one before all others first."""
-        self._by_number: tuple[list[SharedTerms], list[str]] = ([], [])
-        """The terms and kinds in the order of their numbers, as far as they were looked up."""
 
     def extend(self, part: WatchedPart) -> None:
         """Take in pages with larger ids than those so far."""
@@ -112,19 +120,15 @@ class WatchedPages(MutableMapping[int, Watched]):
             places = np.array(part.ids)
             for page_id, packed in zip(part.ids, texts, strict=True):
                 self._texts[page_id] = packed
-        terms, kinds = self._all_terms, self._all_kinds
-        self._terms[places] = part.terms.array(
-            lambda one: terms.setdefault(one, len(terms)), np.int32
-        )
-        self._kinds[places] = part.kinds.array(
-            lambda one: kinds.setdefault(one, len(kinds)), np.int32
-        )
+        self._terms[places] = part.terms.array(self._all_terms.take_up, np.int32)
+        self._kinds[places] = part.kinds.array(self._all_kinds.take_up, np.int32)
         self._there[places] = True
         self._weights[places] = part.weights
         self._seen_at[places] = np.array(part.seen_at, np.float64)  # None becomes NaN
         self._outcomes[places] = [_NO_OUTCOME if one is None else one for one in part.outcomes]
         self._gone[places] = part.gone
         self._plain[places] = [url.startswith(_PLAIN) for url in part.urls]
+        self._url_hashes[places] = [*map(hash, part.urls)]
         for page_id, noise in part.noise.items():
             self._noise[page_id] = noise
             self._changes_in_a_row[page_id] = noise.changes_in_a_row
@@ -137,18 +141,17 @@ class WatchedPages(MutableMapping[int, Watched]):
         texts = [self._texts[page_id] for page_id in ids.tolist()]
         weights, seen_at = self._weights[ids], self._seen_at[ids]
         in_a_row = self._changes_in_a_row[ids].astype(np.int64)
-        kinds = Coded(list(self._all_kinds), self._kinds[ids])
-        terms = Coded(list(self._all_terms), self._terms[ids])
+        kinds = Coded(list(self._all_kinds.keys), self._kinds[ids])
+        terms = Coded(list(self._all_terms.keys), self._terms[ids])
         pages = _PackedPages(ids, weights, seen_at, in_a_row, kinds, terms, texts)
         return PageColumns(pages, ids, weights, seen_at, in_a_row, kinds, terms)
 
-    def urls(self) -> Iterator[tuple[int, str]]:
-        """The URLs of all pages, with their ids."""
-        self._pack_all()
-        for page_id in self:
-            texts = self._texts[page_id]
-            assert texts is not None, page_id
-            yield page_id, marshal.loads(texts)[0]
+    def find(self, url: str) -> int | None:
+        """The id of the page with this URL; None: there is none. Takes some ms of ten million."""
+        for page_id in np.flatnonzero(self._url_hashes == hash(url)).tolist():
+            if self._has(page_id) and self[page_id].page.url == url:
+                return int(page_id)
+        return None
 
     def count_by_scope(
         self, *, plain: bool | None = None, polled: bool | None = None
@@ -166,7 +169,7 @@ class WatchedPages(MutableMapping[int, Watched]):
             which &= (self._outcomes != _NO_OUTCOME) == polled
         counted: Counter[str] = Counter()
         pages = np.bincount(self._terms[which], minlength=len(self._all_terms)).tolist()
-        for terms, count in zip(self._all_terms, pages, strict=True):
+        for terms, count in zip(self._all_terms.keys, pages, strict=True):
             if count:
                 counted[terms.scope] += count
         return counted
@@ -210,6 +213,7 @@ class WatchedPages(MutableMapping[int, Watched]):
     def __setitem__(self, page_id: int, own: Watched) -> None:
         if page_id in self._whole:  # as a rule
             self._texts[page_id] = None
+            self._url_hashes[page_id] = hash(own.page.url)
             self._whole[page_id] = own
             self._whole.move_to_end(page_id)
             return
@@ -218,6 +222,7 @@ class WatchedPages(MutableMapping[int, Watched]):
             self._there[page_id] = True
             self._count += 1
         self._texts[page_id] = None
+        self._url_hashes[page_id] = hash(own.page.url)
         self._keep(page_id, own)
 
     def __delitem__(self, page_id: int) -> None:
@@ -243,6 +248,7 @@ class WatchedPages(MutableMapping[int, Watched]):
         self._outcomes = long_enough(self._outcomes, room)
         self._gone = long_enough(self._gone, room)
         self._plain = long_enough(self._plain, room)
+        self._url_hashes = long_enough(self._url_hashes, room)
         self._terms = long_enough(self._terms, room)
         self._kinds = long_enough(self._kinds, room)
         self._texts += [None] * (len(self._there) - len(self._texts))
@@ -265,9 +271,8 @@ class WatchedPages(MutableMapping[int, Watched]):
             return
         own = self._whole[page_id]
         page, memory = own.page, own.memory
-        terms, kinds = self._all_terms, self._all_kinds
-        self._terms[page_id] = terms.setdefault(SharedTerms.of(page), len(terms))
-        self._kinds[page_id] = kinds.setdefault(page.kind, len(kinds))
+        self._terms[page_id] = self._all_terms.take_up(SharedTerms.of(page))
+        self._kinds[page_id] = self._all_kinds.take_up(page.kind)
         self._weights[page_id] = page.weight
         self._seen_at[page_id] = math.nan if page.seen_at is None else page.seen_at
         self._changes_in_a_row[page_id] = page.changes_in_a_row
@@ -294,16 +299,13 @@ class WatchedPages(MutableMapping[int, Watched]):
     def _unpacked(self, page_id: int) -> Watched:
         texts = self._texts[page_id]
         assert texts is not None, page_id
-        all_terms, all_kinds = self._by_number
-        if len(all_terms) < len(self._all_terms) or len(all_kinds) < len(self._all_kinds):
-            self._by_number = all_terms, all_kinds = list(self._all_terms), list(self._all_kinds)
         page = _page(
             page_id,
             float(self._weights[page_id]),
             float(self._seen_at[page_id]),
             int(self._changes_in_a_row[page_id]),
-            all_kinds[self._kinds[page_id]],
-            all_terms[self._terms[page_id]],
+            self._all_kinds.keys[self._kinds[page_id]],
+            self._all_terms.keys[self._terms[page_id]],
             texts,
         )
         noise = self._noise.get(page_id, _NOTHING.noise)
@@ -354,6 +356,23 @@ class _PackedPages(MadePages):
             terms.distinct[terms.numbers[place]],
             texts,
         )
+
+
+def packed(pages: PageColumns) -> PageColumns:
+    """The same pages without an object for each; each is made when it is asked for."""
+    if isinstance(pages.pages, MadePages):
+        return pages
+    texts = [marshal.dumps((page.url, page.name)) for page in pages]
+    made = _PackedPages(
+        pages.ids,
+        pages.weights,
+        pages.seen_at,
+        pages.changes_in_a_row,
+        pages.kinds,
+        pages.terms,
+        texts,
+    )
+    return replace(pages, pages=made)
 
 
 def _page(
@@ -418,11 +437,11 @@ def memory_of(
     )
 
 
-def urls_by_id(watched: Mapping[int, Watched]) -> Iterator[tuple[int, str]]:
-    """The URLs of pages, with their ids, one after the other."""
+def id_of_url(watched: Mapping[int, Watched], url: str) -> int | None:
+    """The id of the page with this URL; None: there is none."""
     if isinstance(watched, WatchedPages):
-        return watched.urls()
-    return ((page_id, own.page.url) for page_id, own in watched.items())
+        return watched.find(url)
+    return next((page_id for page_id, own in watched.items() if own.page.url == url), None)
 
 
 def count_of_scope(watched: Mapping[int, Watched], scope: str) -> int:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from pollwise.watched_pages import Watched, urls_by_id
+from pollwise.watched_pages import Watched, id_of_url
 
 __all__ = ["Redirects"]
 
@@ -24,18 +24,12 @@ class Redirects:
     """
 
     def __init__(self) -> None:
-        self._ids: dict[int, int] = {}
-        """All pages by the hashes of their URLs; empty: not needed yet."""
         self._targets: dict[int, int] = {}
         """For pages that redirect to one that is watched, that one; by ids."""
         self._led_to: Counter[int] = Counter()
         """How many pages redirect to each of these."""
         self._told: dict[int, str] = {}
         """What was told last of pages that others redirect to."""
-
-    def forget_names(self) -> None:
-        """Other pages are watched from now on."""
-        self._ids = {}
 
     def note(self, page_id: int, answered_by: str | None, watched: Mapping[int, Watched]) -> bool:
         """Note which URL answered for a page (None: its own), when it is polled.
@@ -47,13 +41,8 @@ class Redirects:
             self._led_to[before] -= 1
         if answered_by is None:
             return False
-        if not self._ids:
-            self._ids = {hash(url): id_ for id_, url in urls_by_id(watched)}
-        target = self._ids.get(hash(answered_by))
+        target = id_of_url(watched, answered_by)
         if target is None or target == page_id:
-            return False
-        own = watched.get(target)  # it may have been removed meanwhile
-        if own is None or own.page.url != answered_by:
             return False
         self._targets[page_id] = target
         self._led_to[target] += 1

@@ -132,8 +132,6 @@ class WatchDisplay(RunDisplay):
     def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:
         """Show what came of a turn; the same trouble with a page is told once."""
         for event in progress.events:
-            if isinstance(event, Added | Removed):
-                self._redirects.forget_names()
             if isinstance(event, Removed):
                 for page_id in event.page_ids:
                     self._troubles.pop(page_id, None)

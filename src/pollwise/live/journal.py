@@ -40,6 +40,8 @@ _MOST_SHARE = 0.05
 _BYTES_A_SECOND = 50e6
 """How fast such a thing is written if it is large: all of it goes into the database anew, and
 before that into its log."""
+_LARGEST_STATE = 900_000_000
+"""Bytes of what a run begins with, if it is kept: a database takes no larger value."""
 _OF_PAGES = "of pages: "
 """Before the names of arrays that are not of what was learned."""
 _RUNS_KEPT = 10
@@ -79,9 +81,9 @@ class InitialState:
             scheduler.policy.load_state_dict(self.learned)
         scheduler.poll_first(self.first)
 
-    def pack(self) -> bytes:
-        """The state as bytes for `unpack`."""
-        lists, arrays = to_plain(as_columns(self.pages))
+    def pack(self, *, texts: bool = True) -> bytes:
+        """The state as bytes for `unpack`; `texts`: with the URLs and names of the pages."""
+        lists, arrays = to_plain(as_columns(self.pages), texts=texts)
         of_pages = {f"{_OF_PAGES}{name}": array for name, array in arrays.items()}
         head = [lists, self.scheduler, self.awaited, self.first]
         return pack(head, {**of_pages, **(self.learned or {})})
@@ -235,7 +237,13 @@ class Journal:
 
     def _begin_run(self) -> None:
         self._store.prune_events(keep_runs=_RUNS_KEPT - 1)
-        initial = None if self._initial is None else self._initial.pack()
+        initial = None
+        if self._initial is not None:
+            # Who discovers pages goes by their URLs; of millions they take a second to write.
+            collects = isinstance(self._scheduler.policy, RequestController)
+            initial = self._initial.pack(texts=collects)
+            if len(initial) > _LARGEST_STATE:
+                initial, self._log_room = None, 0
         self._store.start_run(self._begun_at, self._settings, initial)
         self._initial = None  # it is as large as what the run itself holds
 

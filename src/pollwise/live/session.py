@@ -30,6 +30,7 @@ from pollwise.errors import StateError, StoreDiskError, StoreError
 from pollwise.insight.words import duration
 from pollwise.live.clock import Clock, LiveClock
 from pollwise.live.compiling import has_compiled, preparing, rehearse
+from pollwise.live.garbage import short_searches
 from pollwise.live.incoming import Incoming
 from pollwise.live.journal import InitialState, Journal
 from pollwise.live.loop import run
@@ -372,9 +373,6 @@ def run_until_stopped(
                 signal.signal(one, signal.SIG_DFL)
             say("the end waits for the database: another Ctrl-C does not")
 
-        # What is there at the start stays, so it need not be searched for garbage.
-        gc.freeze()
-        gc.enable()
         # The loop is to wait no longer than this for a thread that computes.
         sys.setswitchinterval(_SWITCH)
         loop = asyncio.get_running_loop()
@@ -385,8 +383,9 @@ def run_until_stopped(
             loop.add_signal_handler(signal.SIGHUP, hung_up)
         minding = asyncio.ensure_future(clock.mind(stop))
         try:
-            async with service_manager().watched():
-                return await run(stop)
+            with short_searches():
+                async with service_manager().watched():
+                    return await run(stop)
         finally:
             minding.cancel()
 

@@ -17,12 +17,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.array_growth import enlarged
 from pollwise.errors import InputError
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import HELD, LEASED, new_ids, observed, watched
 from pollwise.policies.borrowed import borrowed
 from pollwise.policies.structures.heap import heaps_for
-from pollwise.policies.structures.room import enlarged
 from pollwise.types import Observation, Page, Selection
 
 __all__ = [

@@ -23,7 +23,8 @@ from pollwise.scheduler.bounds import BoundedPages
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.first_copies import FirstCopies
 from pollwise.scheduler.hosts import Hosts
-from pollwise.scheduler.leases import Lease, Leases, Terms
+from pollwise.scheduler.known_pages import KnownPages
+from pollwise.scheduler.leases import Lease, Leases
 from pollwise.scheduler.overdue import OverduePages
 from pollwise.types import Observation, Outcome, Page
 from pollwise.units import HOUR
@@ -74,7 +75,7 @@ class Dispatch:
         self._first_copies = first_copies
         self._leases = leases
         self._under_way: Mapping[int, Lease] = leases.by_page
-        self.pages: dict[int, Terms] = {}
+        self.pages = KnownPages()
         """Those that are watched, by id; to be read."""
         self._named = OverduePages()
         self._awaited = (*bounds.awaited, self._named.awaited, first_copies.awaited)
@@ -97,7 +98,7 @@ class Dispatch:
         needs_first = self._need_first_copies(pages)
         # The policy comes first, as it may refuse them.
         self.policy.add(pages.only(~needs_first))
-        self.pages.update(zip(pages.ids.tolist(), _terms_of(pages), strict=True))
+        self.pages.add(pages)
         self._largest_cost = max(self._largest_cost, float(pages.costs.max(initial=0.0)))
         self._bounds.add(pages, now)
         if needs_first.any():
@@ -131,7 +132,7 @@ class Dispatch:
             before = self.pages[page.id]
             terms = before._replace(cost=page.cost, weight=page.weight)
             self._largest_cost = max(self._largest_cost, page.cost)
-            self.pages[page.id] = terms._replace(tags=page.tags)
+            self.pages.put(page.id, terms._replace(tags=page.tags))
             if page.tags != before.tags:
                 retagged[page.id] = page.tags
             page = replace(page, scope=terms.scope)
@@ -163,7 +164,7 @@ class Dispatch:
 
     def leave_out(self, page_id: int) -> None:
         """Watch a page no longer, but keep what it has to wait for; unknown ones are ignored."""
-        if (terms := self.pages.pop(page_id, None)) is None:
+        if (terms := self.pages.take_out(page_id)) is None:
             return
         self._hosts.leave(terms.scope, page_id)
         self._first_copies.end(page_id)
@@ -190,7 +191,8 @@ class Dispatch:
             return
         self._shares = shares
         if is_sharing(self.policy):
-            tags = {page_id: terms.tags for page_id, terms in self.pages.items() if terms.tags}
+            known = self.pages.items() if shares else ()  # as a rule nothing is shared
+            tags = {page_id: terms.tags for page_id, terms in known if terms.tags}
             self.policy.share_out(dict(shares), tags)
 
     def look(self, page_id: int, seconds: float, now: float) -> None:
@@ -447,16 +449,3 @@ class Dispatch:
         self._leases.begin(page_id, self.pages[page_id], rates, now)
         if self._budget in rates:
             self._bounds.started(page_id)
-
-
-def _terms_of(pages: PageColumns) -> list[Terms]:
-    """The terms of pages: one object for all that have the same, as most have."""
-    known: dict[tuple[int, float], Terms] = {}
-    made = []
-    for number, weight in zip(pages.terms.numbers.tolist(), pages.weights.tolist(), strict=True):
-        key = number, weight
-        if (own := known.get(key)) is None:
-            terms = pages.terms.distinct[number]
-            own = known[key] = Terms(terms.scope, terms.cost, weight, terms.tags)
-        made.append(own)
-    return made

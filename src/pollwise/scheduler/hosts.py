@@ -19,6 +19,7 @@ __all__ = ["Hosts", "hosts_of"]
 _NEW = Host()
 _MOST_MEASURED = 1000
 """Hosts whose answering times are kept: the slowest matter most."""
+_SHORTEST_MEASURED = 0.001
 _TOLD_AGAIN = 0.01
 _LONGEST_TOLD_AGAIN = 60.0
 """Seconds, for each host and at most, for which their text is kept: to make it takes longer than
@@ -73,6 +74,11 @@ class Hosts:
         self._free: list[tuple[float, str]] = []
         self._answers = (-math.inf, "")
         """When `answers_text` was made last, and what it was."""
+        # So many are kept at most twice over: to look at a million hosts would hold up polls.
+        self._slowest: dict[str, float] = {}
+        """The seconds that answers take of the hosts that are slowest."""
+        self._slow = _SHORTEST_MEASURED
+        """Those of the fastest host that may be one of them."""
 
     def free_at(self, scope: str, now: float) -> float:
         """From when on pages of a scope may be polled."""
@@ -249,14 +255,10 @@ class Hosts:
         made_at, text = self._answers
         kept_for = min(_TOLD_AGAIN * len(self._hosts), _LONGEST_TOLD_AGAIN)
         if not made_at <= now < made_at + kept_for:
-            measured = [
-                (scope, host.answers_in)
-                for scope, host in self._hosts.items()
-                if host.answers_in >= 0.001
-            ]
-            if len(measured) > _MOST_MEASURED:
-                measured = heapq.nlargest(_MOST_MEASURED, measured, key=itemgetter(1))
-            text = json.dumps({scope: round(seconds, 3) for scope, seconds in measured})
+            self._keep_slowest()
+            measured = self._slowest.items()
+            told = {one: round(time, 3) for one, time in measured if time >= _SHORTEST_MEASURED}
+            text = json.dumps(told)
             self._answers = now, text
         return text
 
@@ -272,8 +274,9 @@ class Hosts:
         self._hosts = hosts
         self._busy = dict.fromkeys(hosts)
         self._answers = (-math.inf, "")
+        self._slowest.clear()
         for scope, seconds in answers.items():
-            self._hosts[scope] = self._host(scope)._replace(answers_in=seconds)
+            self._put(scope, self._host(scope)._replace(answers_in=seconds))
         for scope, (rate, next_at) in limits.items():
             if scope in self._limits and self._limits[scope].budget.rate == rate:
                 self._limits[scope].next_at = next_at
@@ -295,6 +298,17 @@ class Hosts:
     def _put(self, scope: str, host: Host) -> None:
         self._hosts[scope] = host
         self._busy[scope] = None
+        if host.answers_in >= self._slow or scope in self._slowest:
+            self._slowest[scope] = host.answers_in
+            if len(self._slowest) > 2 * _MOST_MEASURED:
+                self._keep_slowest()
+
+    def _keep_slowest(self) -> None:
+        self._slow = _SHORTEST_MEASURED
+        if len(self._slowest) >= _MOST_MEASURED:
+            slowest = heapq.nlargest(_MOST_MEASURED, self._slowest.items(), key=itemgetter(1))
+            self._slowest = dict(slowest)
+            self._slow = max(slowest[-1][1], _SHORTEST_MEASURED)
 
     def _expect(self, scope: str, free_at: float) -> None:
         """Expect a host with a line to be free at this time, instead of at an earlier guess."""

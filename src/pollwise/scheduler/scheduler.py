@@ -359,9 +359,8 @@ class Scheduler:
 
     def _wanted_pages(self, rate: float) -> Iterator[WantedPage]:
         """The pages that are not paused; those that are removed meanwhile are passed over."""
-        for page_id in list(self._dispatch.pages):
-            terms = self._dispatch.pages.get(page_id)
-            if terms is not None and not self._bounds.is_paused(page_id):
+        for page_id, terms in self._dispatch.pages.items():
+            if not self._bounds.is_paused(page_id):
                 apart, _ = self._bounds.intervals(page_id, rate)
                 yield WantedPage(terms.scope, terms.cost, apart)
 

@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 from pollwise.array_growth import long_enough
 from pollwise.page_columns import PageColumns
 from pollwise.types import Page
+from pollwise.watched_pages import packed
 
 __all__ = ["Place", "Places", "WaitingLine", "WaitingPages"]
 
 Place = tuple[float, int, int]
 """Of a page in a line: its rank, the smallest first, its turn, its id."""
 
-_MANY = 1000
+_MANY = 100
 """Pages that come together are kept as columns if there are so many."""
 _LEFT = 128
 """Of a batch of which one in so many is left, these are kept alone."""
@@ -31,6 +32,7 @@ class WaitingPages:
         """None: all its pages are gone."""
         self._left: list[int] = []
         """How many pages of each batch are left."""
+        self._in_batches = 0
         self._where = np.zeros(0, np.int64)
         """By page id, its batch and its place within it."""
 
@@ -38,7 +40,7 @@ class WaitingPages:
         return page_id in self._single or self._place(page_id) is not None
 
     def __len__(self) -> int:
-        return len(self._single) + sum(self._left)
+        return len(self._single) + self._in_batches
 
     def __getitem__(self, page_id: int) -> Page:
         if (page := self._single.get(page_id)) is not None:
@@ -60,13 +62,13 @@ class WaitingPages:
             return
         self._where = long_enough(self._where, int(pages.ids.max()) + 1, _NOWHERE)
         self._where[pages.ids] = len(self._batches) * _BATCH + np.arange(len(pages))
-        self._batches.append(pages)
+        self._batches.append(packed(pages))
         self._left.append(len(pages))
+        self._in_batches += len(pages)
 
     def pop(self, page_id: int) -> Page | None:
         """Take a page out; None: it is not there."""
-        # As a rule none is left.
-        if not (self._single or any(self._left)) or page_id not in self:
+        if len(self) == 0 or page_id not in self:  # as a rule none is left
             return None
         page = self[page_id]
         self._drop(page_id)
@@ -83,6 +85,7 @@ class WaitingPages:
             number, _ = place
             self._where[page_id] = _NOWHERE
             self._left[number] -= 1
+            self._in_batches -= 1
             batch = self._batches[number]
             if batch is not None and self._left[number] * _LEFT <= len(batch):
                 self._split(number, batch)
@@ -94,6 +97,7 @@ class WaitingPages:
         self._single.update((page.id, page) for page in batch.at(left))
         self._where[batch.ids[left]] = _NOWHERE
         self._batches[number] = None
+        self._in_batches -= self._left[number]
         self._left[number] = 0
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from pollwise.errors import StoreBusyError, StoreError
+from pollwise.errors import InputError, StoreBusyError, StoreError
 from pollwise.events import Poll, Polled, page_row
 from pollwise.live import journal
 from pollwise.live.journal import InitialState, rerun
@@ -302,6 +302,22 @@ def test_an_initial_state_is_what_was_packed():
     assert again.learned.keys() == learned.keys()
     for name, array in learned.items():
         np.testing.assert_array_equal(again.learned[name], array)
+
+
+def test_an_initial_state_may_be_without_the_texts_of_pages():
+    pages = (Page(0, "http://a.example/", "a", weight=2.0, name="A"), Page(1, "http://b.example/"))
+    again = InitialState.unpack(InitialState(pages, None, None).pack(texts=False))
+    assert again.pages == (Page(0, "", "a", weight=2.0), Page(1))
+
+
+async def test_a_state_that_is_too_large_for_the_database_is_not_kept(store, monkeypatch):
+    monkeypatch.setattr(journal, "_LARGEST_STATE", 100)
+    await run(store, 1000.0, 60.0)
+    run_id = store.runs()[-1].id
+    assert store.totals().polls > 0
+    assert list(store.events(run_id)) == []
+    with pytest.raises(InputError, match="only a run whose log is whole"):
+        store.initial_state(run_id)
 
 
 @pytest.mark.parametrize("later", [[], [True]])

@@ -72,6 +72,28 @@ def test_answering_times_are_told_again_where_there_are_many_hosts():
     assert json.loads(some.answers_text(22.1)) == {**told, "h200": 0.5}
 
 
+def test_of_thousands_of_hosts_the_answering_times_of_the_slowest_are_told():
+    some = hosts(line=1)
+    answered_in = {f"h{number}": 0.1 + number / 1e3 for number in range(5000)}
+
+    def answer(now: float) -> dict[str, float]:
+        for scope, seconds in answered_in.items():
+            some.poll_begun(scope, now)
+            some.poll_ended(scope, now + seconds)
+        return json.loads(some.answers_text(now + 99.0))
+
+    def slowest() -> set[str]:
+        return set(sorted(answered_in, key=answered_in.__getitem__)[-1000:])
+
+    answer(0.0)  # the first poll of a host is not measured
+    assert answer(100.0).keys() == slowest()
+    # The slowest ones are fast from now on; what answers take is an average.
+    answered_in |= dict.fromkeys(slowest(), 0.001)
+    for now in range(200, 10_000, 100):
+        told = answer(float(now))
+    assert told.keys() == slowest()
+
+
 def test_a_host_that_is_always_busy_takes_no_more_memory_with_time():
     some = hosts(line=2)
     for now in range(1000):

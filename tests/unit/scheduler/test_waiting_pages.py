@@ -1,5 +1,6 @@
 """Pages that wait: the same, whether they came alone or among a thousand."""
 
+import gc
 import heapq
 import weakref
 
@@ -64,6 +65,19 @@ def test_pages_are_there_until_they_are_taken_out(together: int) -> None:
     assert len(waiting) == 1
 
 
+def test_many_that_came_together_are_no_objects() -> None:
+    """Each would take half a kilobyte, and the search for garbage would look at it."""
+    waiting = WaitingPages()
+
+    def objects() -> int:
+        return sum(isinstance(one, Page) for one in gc.get_objects())
+
+    before = objects()
+    waiting.add(as_columns([Page(n, f"https://example.org/{n}", name=f"{n}") for n in range(1000)]))
+    assert objects() == before
+    assert waiting[7] == Page(7, "https://example.org/7", name="7")
+
+
 def test_the_last_ones_do_not_keep_all_that_came_with_them() -> None:
     waiting = WaitingPages()
     pages = [Page(n, f"https://example.org/{n}") for n in range(1000)]
@@ -74,7 +88,7 @@ def test_the_last_ones_do_not_keep_all_that_came_with_them() -> None:
     left = (0, 998)
     for page in pages:
         if page.id not in left:
-            assert waiting.pop(page.id) is page
+            assert waiting.pop(page.id) == page
     assert kept() is None, "the columns"
     assert len(waiting) == 2
     assert [waiting.pop(page_id) for page_id in left] == [pages[page_id] for page_id in left]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.array_growth import enlarged
 from pollwise.errors import StateError
 from pollwise.policies.arrays import all_watched, check_state, seen_at
 from pollwise.policies.base import StateDict
 from pollwise.policies.deadline.kernels import set_intervals
 from pollwise.policies.deadline.policy import DeadlinePolicy
-from pollwise.policies.structures.room import enlarged
 from pollwise.types import Page
 
 __all__ = ["AdaptivePolicy"]

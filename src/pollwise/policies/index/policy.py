@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pollwise.array_growth import enlarged
 from pollwise.checks import require_shares, require_weight
+from pollwise.numbering import Numbering
 from pollwise.objectives import Objective
 from pollwise.objectives import objective as objective_of
 from pollwise.page_columns import PageColumns, as_columns, coded
@@ -70,8 +72,6 @@ from pollwise.policies.structures.heap import (
     no_heaps,
     time_of,
 )
-from pollwise.policies.structures.numbering import Numbering
-from pollwise.policies.structures.room import enlarged
 from pollwise.rates.excerpt import EXCERPT_COUNT, can_be_first, excerpts_of
 from pollwise.rates.lattice import RATE_COUNT, TIMES, tabulate
 from pollwise.rates.packed import unpacked

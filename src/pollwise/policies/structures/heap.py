@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.array_growth import with_room
 from pollwise.kernel_cache import kernel
 from pollwise.policies.structures.prefetch import prefetch
-from pollwise.policies.structures.room import with_room
 
 __all__ = [
     "HEAP",

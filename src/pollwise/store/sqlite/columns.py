@@ -22,6 +22,7 @@ class _Kind(NamedTuple):
 
 _INTEGER = frozenset({int})
 _REAL = frozenset({int, float})
+_NOTHING = type(None)
 _LEAST = 5e-324
 _GREATEST = 1.7976931348623157e308
 _KINDS = {
@@ -55,9 +56,9 @@ COLUMNS = {
         "count_pages": "whole",
         "count_copies": "whole",
         "watched_pages": (
-            "id text number time? outcome? flag text told? told? text? text? text text text"
-            " text number interval? interval? flag text text text flag"
+            "id text number time? outcome? flag text told? told? text? text? text text text text"
         ),
+        "watched_wishes": "id number interval? interval? flag text text text flag",
         "page_outlines": "id text text told? text flag outcome? time?",
         "first_pages": _PAGE,
         "live_pages_by_url": _PAGE,
@@ -118,13 +119,15 @@ def unsound_column(query: str, rows: Sequence[tuple[Any, ...]]) -> str | None:
     for begin in range(0, len(rows), _ROWS_AT_ONCE):
         # By columns, which is a fraction of the work that the rows' further way takes.
         columns = zip(*rows[begin : begin + _ROWS_AT_ONCE], strict=True)
-        for word, values in zip(COLUMNS[query], columns, strict=True):
+        for word, held in zip(COLUMNS[query], columns, strict=True):
             kind = _KINDS[word.removesuffix("?")]
-            held = [value for value in values if value is not None]
-            if len(held) < len(values) and not word.endswith("?"):
-                return f"nothing for a {word}"
-            strange = set(map(type, held)) - kind.types
-            if strange:
+            types = set(map(type, held))
+            if _NOTHING in types:
+                if not word.endswith("?"):
+                    return f"nothing for a {word}"
+                types.remove(_NOTHING)
+                held = tuple(value for value in held if value is not None)
+            if strange := types - kind.types:
                 return f"{strange.pop().__name__} for a {word.removesuffix('?')}"
             if (
                 held

@@ -45,6 +45,7 @@ from pollwise.store.tables.rows import (
     stored_change,
     stored_version,
     watched_part,
+    watched_wishes,
 )
 from pollwise.store.tables.subscriptions import read_subscriptions
 from pollwise.types import Observation, StateDict
@@ -83,9 +84,11 @@ class TableReader:
 
     def watched_pages(self) -> WatchedPages:
         pages = WatchedPages()
-        for rows in self._connection.rows_in_parts("watched_pages"):
-            with self._undamaged():
-                pages.extend(watched_part(rows))
+        with self._connection.snapshot():
+            wishes = watched_wishes(self._connection.rows_in_parts("watched_wishes"))
+            for rows in self._connection.rows_in_parts("watched_pages"):
+                with self._undamaged():
+                    pages.extend(watched_part(rows, wishes))
         return pages
 
     def each_outline(self) -> Iterator[PageOutline]:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple
 from sys import intern
 from typing import Any
@@ -41,6 +41,7 @@ __all__ = [
     "told",
     "told_values",
     "watched_part",
+    "watched_wishes",
 ]
 
 Row = tuple[Any, ...]
@@ -109,15 +110,24 @@ def page_record(row: Row) -> PageRecord:
     )
 
 
-def watched_part(rows: Sequence[Row]) -> WatchedPart:
-    """From rows of the columns of the query `watched_pages`, at least one.
+def watched_wishes(parts: Iterable[Sequence[Row]]) -> dict[int, Row]:
+    """From rows of the columns of the query `watched_wishes`, the wishes by page id.
+
+    Equal ones are one object, as a tag may be on a million pages.
+    """
+    known: dict[Row, Row] = {}
+    return {row[0]: known.setdefault(row[1:], row[1:]) for rows in parts for row in rows}
+
+
+def watched_part(rows: Sequence[Row], wishes: Mapping[int, Row]) -> WatchedPart:
+    """From rows of the columns of the query `watched_pages`, at least one, and `watched_wishes`.
 
     `ValueError` if the noise of a page is damaged. By columns, as a million rows are to be read
     within seconds.
     """
     ids, urls, weights, seen_at, outcomes, gone, names, *others = zip(*rows, strict=True)
-    etags, last_modified, body_hashes, text_hashes, earlier, items, noise, *shared = others
-    terms = coded(zip(*shared, strict=True))
+    etags, last_modified, body_hashes, text_hashes, earlier, items, noise, scopes = others
+    terms = coded(zip(scopes, map(wishes.get, ids), strict=True))
     return WatchedPart(
         ids,
         Coded([_shared_terms(*own) for own in terms.distinct], terms.numbers),
@@ -138,18 +148,11 @@ def watched_part(rows: Sequence[Row]) -> WatchedPart:
     )
 
 
-def _shared_terms(
-    scope: str,
-    cost: float,
-    longest: float | None,
-    shortest: float | None,
-    paused: int,
-    tags: str,
-    selected: str,
-    ignored: str,
-    rendered: int,
-) -> SharedTerms:
+def _shared_terms(scope: str, wishes: Row | None) -> SharedTerms:
     """The page's site is its scope."""
+    if wishes is None:
+        return SharedTerms(scope, scope)
+    cost, longest, shortest, paused, tags, selected, ignored, rendered = wishes
     return SharedTerms(
         scope,
         scope,

@@ -91,6 +91,29 @@ class PagesContract:
         assert watched[0].memory == told
         assert store.count_pages() == 3
 
+    def test_a_run_knows_each_wish_also_where_it_is_the_only_one(self, store: Store) -> None:
+        wishes: list[dict[str, Any]] = [
+            {},
+            {"cost": 2.0},
+            {"longest_interval": 9.0},
+            {"shortest_interval": 2.0},
+            {"paused": True},
+            {"tags": ("x", "y")},
+            {"select": ("main", "h1 a")},
+            {"ignore": ("p",)},
+            {"render": True},
+            {"render": True, "cost": 1.0},
+            {"tags": ("x", "y")},
+        ]
+        store.add_pages(
+            [NewPage(f"{B.url}{number}", "b", **own) for number, own in enumerate(wishes)], now=0.0
+        )
+        watched = store.watched_pages()
+        assert [own.page for own in watched.values()] == [one.page for one in store.pages()]
+        for own, wished in zip(watched.values(), wishes, strict=True):
+            for name, value in wished.items():
+                assert getattr(own.page, name) == value
+
     def test_the_first_pages_by_what_is_asked_for(self, store: Store) -> None:
         urls = ["http://a.example/é", "http://a.example/Z", "http://a.example/a"]
         new = [NewPage(url, "a.example", weight=n + 1.0) for n, url in enumerate(urls)]

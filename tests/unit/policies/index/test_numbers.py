@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pollwise.numbering import Numbering
 from pollwise.policies.index import policy
 from pollwise.policies.index.policy import _numbered
-from pollwise.policies.structures.numbering import Numbering
 
 NAMES = [None, "a", "b", "c", "a"]
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.policies.structures import room
-from pollwise.policies.structures.room import enlarged, with_room
+from pollwise import array_growth
+from pollwise.array_growth import enlarged, with_room
 
 LONG = 1 << 18
 """Numbers of 32 bits or more that take a megabyte or more."""
@@ -55,7 +55,7 @@ def test_only_what_is_written_takes_memory() -> None:
 
 def test_where_addresses_are_limited_there_is_as_much_as_is_asked_for() -> None:
     code = (
-        "import resource; from pollwise.policies.structures.room import with_room;"
+        "import resource; from pollwise.array_growth import with_room;"
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 40, resource.RLIM_INFINITY));"
         f"print(len(with_room({LONG}, 'i8')))"
     )
@@ -68,7 +68,7 @@ def test_where_addresses_count_as_memory_there_is_as_much_as_is_asked_for(
 ) -> None:
     told = tmp_path / "overcommit_memory"
     told.write_text("2\n", encoding="utf-8")
-    monkeypatch.setattr(room, "_OVERCOMMIT", told)
-    room._free_addresses.cache_clear()
+    monkeypatch.setattr(array_growth, "_OVERCOMMIT", told)
+    array_growth._free_addresses.cache_clear()
     assert len(with_room(LONG, np.int64)) == LONG
-    room._free_addresses.cache_clear()
+    array_growth._free_addresses.cache_clear()

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.policies.structures.numbering import Numbering
+from pollwise.numbering import Numbering
 
 keys = st.text(max_size=2) | st.tuples(st.text(max_size=1), st.text(max_size=1))
 
