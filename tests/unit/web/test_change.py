@@ -196,6 +196,12 @@ def test_a_feed_of_which_an_earlier_version_kept_the_text_begins_anew():
     assert [item.key for item in again.items] == ["2"]
 
 
+@pytest.mark.parametrize(("back", "found"), [(feed(A), (False, [])), (feed(B, A), (True, ["2"]))])
+def test_a_feed_that_was_a_login_page_meanwhile_tells_what_is_new(back, found):
+    login, again = (read(b"<p>Log in, please %d" % n, HTML) for n in (1, 2))
+    assert polled(feed(A), login, again, back) == [(True, None), (True, None), (True, None), found]
+
+
 def test_items_that_left_are_remembered_up_to_a_bound(monkeypatch):
     monkeypatch.setattr(change, "_MOST_ITEMS_GONE", 2)
     memory = compare(PageMemory(), feed(A, B)).memory
