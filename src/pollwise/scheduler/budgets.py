@@ -27,6 +27,7 @@ _UNITS = {
     "day": DAY,
     "week": WEEK,
 }
+_SYMBOLS = {"s": "second", "min": "minute", "h": "hour", "d": "day"}
 _LEAST, _MOST = 1e-30, 1e30
 """Cost units a second: what is reckoned with them stays a number."""
 _MOST_POLLS = 100_000_000
@@ -78,10 +79,10 @@ class BudgetText:
 
 
 def parse_budget(text: str, name: str = "budget") -> BudgetText:
-    """Read a budget: a number above 0, a slash, a unit of time, perhaps `/page`.
+    """Read a budget: a number above 0, a slash, a unit of time or its symbol, perhaps `/page`.
 
-    One poll costs one unit, unless its page has another cost. `InputError`, which calls it `name`,
-    for other text.
+    The symbols are s, min, h and d. One poll costs one unit, unless its page has another cost.
+    `InputError`, which calls it `name`, for other text.
 
     >>> parse_budget("360/hour")
     BudgetText(rate=0.1, per_page=False)
@@ -160,10 +161,13 @@ def shared_tag(shares: Iterable[str], tags: Container[str]) -> str | None:
 
 def _read(text: object) -> BudgetText | None:
     found = _PATTERN.fullmatch(text.strip()) if isinstance(text, str) else None
-    if found is None or found["unit"] not in _UNITS:
+    if found is None:
+        return None
+    unit = _UNITS.get(_SYMBOLS.get(found["unit"], found["unit"]))
+    if unit is None:
         return None
     try:
-        rate = float(found["number"]) / _UNITS[found["unit"]]
+        rate = float(found["number"]) / unit
     except ValueError:
         return None
     return BudgetText(rate, found["per_page"] is not None) if _LEAST <= rate <= _MOST else None
