@@ -10,7 +10,8 @@
 
 For everything else that is not HTML (XHTML included: its tags nest by the rules of XML), for HTML
 without visible text (a shell that scripts fill) and for HTML in an encoding that does not extend
-ASCII, `text_hash` is the `body_hash`, so that test 3 equals test 2, unless something is masked.
+ASCII (but UTF-16 with its mark), `text_hash` is the `body_hash`, so that test 3 equals test 2,
+unless something is masked.
 
 A feed or a sitemap has changed if it has an item that was not seen before, or that says something
 else now. Items that leave it are no change, nor are its title and the date of its making. If

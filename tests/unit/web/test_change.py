@@ -85,6 +85,8 @@ def test_any_bytes_have_a_fingerprint(body):
         (b"<p id=1>a", b"<p id=2>a", "application/xhtml+xml", True),
         (b"<script>1</script>", b"<script>2</script>", HTML, True),
         ("<p>ä".encode("utf-16"), "<p>ü".encode("utf-16"), HTML, True),
+        ("<p id=1>ěa".encode("utf-16"), "<p id=2>ěa".encode("utf-16"), HTML, False),
+        ("<p id=1>a".encode("utf-16-le"), "<p id=2>a".encode("utf-16-le"), HTML, True),
         (b"<p>\xe4", b"<p>\xfc", "text/html; charset=latin1", True),
     ],
 )
