@@ -34,7 +34,9 @@ _MOST_POLLS = 100_000_000
 """Of one replay: so many take 16 bytes each, and a minute or more."""
 _LONGEST_INTERVAL = 10 * 365.25 * _UNITS["day"]
 _PERCENT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*%\s*", re.ASCII)
-_EXPECTED = f"expected a number above 0, '/' and one of {', '.join(_UNITS)}"
+_EXPECTED = (
+    f"expected a number above 0, '/' and one of {', '.join(_UNITS)} (or {', '.join(_SYMBOLS)})"
+)
 _PATTERN = re.compile(
     r"(?P<number>[0-9.]+(e[-+]?[0-9]+)?)/(?P<unit>[a-z]+)(?P<per_page>/page)?", re.ASCII
 )
