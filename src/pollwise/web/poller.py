@@ -629,13 +629,16 @@ def _compared(
     observation = _observed(page, memory, result, now, outcome, page.cost)
     if compared.items is not None:
         observation = _with_items(observation, compared, page)
+    items = compared.items or ()
+    if items:
+        items = tuple(_located(item, result.final_url) for item in items)
     poll = PollResult(
         observation,
         kept,
         masked=compared.masked,
         title=seen.title,
         source=seen.kind,
-        items=tuple(_located(item, result.final_url) for item in compared.items or ()),
+        items=items,
     )
     if compared.changed:
         observation = replace(observation, reverted=compared.reverted and can_tell)
