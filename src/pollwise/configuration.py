@@ -128,7 +128,11 @@ class Configuration:
 def read_configuration(path: Path) -> Configuration:
     """Read a file; paths in it are beside it. `InputError` names file, table, key and mend."""
     document = _document(path)
-    _check_keys(document, ("watch", *_TABLES), str(path), "table")
+    tables = ("watch", *_TABLES)
+    for name in document:
+        if name not in tables and any(name == key.name for key in _WATCH):
+            raise InputError(f"{path}: {name} is a key of [watch]; write it below such a line")
+    _check_keys(document, tables, str(path), "table")
     place = f"{path}: [watch]"
     told = _values(_table(document.get("watch", {}), place), _WATCH, place, path.parent)
     db, file = told.pop("db", None), told.pop("file", None)

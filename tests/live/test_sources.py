@@ -151,6 +151,30 @@ async def test_first_items_are_not_new_and_none_are_told_of_pages(site, clock):
     assert [result.source for result in results] == ["feed", "feed", "feed", "page"]
 
 
+@pytest.mark.parametrize(
+    ("feed", "item", "url"),
+    [
+        (
+            "<rss><channel>{}</channel></rss>",
+            "<item><guid>{0}</guid><link>news/{0}</link></item>",
+            "/news/2",
+        ),
+        (
+            "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='/of/'>{}</feed>",
+            "<entry><id>{0}</id><title>{0}</title><link href='{0}'/></entry>",
+            "/of/2",
+        ),
+    ],
+)
+async def test_items_have_their_whole_urls_also_where_a_feed_tells_the_ends_of_them(
+    site, clock, feed, item, url
+):
+    page = Page(0, site.url("/"), site.host)
+    bodies = [feed.format("".join(map(item.format, ids))) for ids in ((1,), (2, 1))]
+    _, result = await polls(clock, page, *bodies, site=site, content_type="application/xml")
+    assert [(found.key, found.url) for found in result.items] == [("2", site.url(url))]
+
+
 async def test_feeds_that_are_too_broken_or_too_large(site, clock):
     page = Page(0, site.url("/"), site.host)
     bodies = b"<rss/>", b"<rss>" + b" " * 50_000_000

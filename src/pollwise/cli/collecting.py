@@ -162,9 +162,9 @@ def search(
                 f" collect` made; `{command(db, 'status')}` tells what is in this one"
             )
         hits = search_in_order(store, query, limit)
-        copies = 0 if hits else store.count_copies()
+        copies = store.count_copies() if as_json or not hits else 0
     if as_json:
-        print_json({"query": query, "results": hits})
+        print_json({"query": query, "copies": copies, "results": hits})
     else:
         print_hits(db, query, hits, copies)
 

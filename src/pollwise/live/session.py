@@ -29,7 +29,7 @@ import uvloop
 from pollwise.errors import StateError, StoreDiskError, StoreError
 from pollwise.insight.words import duration
 from pollwise.live.clock import Clock, LiveClock
-from pollwise.live.compiling import has_compiled, preparing, rehearse
+from pollwise.live.compiling import has_compiled, preparing, rehearse, what_compiles
 from pollwise.live.garbage import short_searches
 from pollwise.live.incoming import Incoming
 from pollwise.live.journal import InitialState, Journal
@@ -123,7 +123,7 @@ class Session:
             meanwhile = "; first copies are fetched meanwhile, and" if is_any_missing else ";"
             goes_on = store.has_learned()
             say(
-                f"the first run compiles, which takes about half a minute{meanwhile} learning"
+                f"{what_compiles()} compiles, which takes about half a minute{meanwhile} learning"
                 f" {'goes on' if goes_on else 'starts'} after it"
             )
             self._awaited = AwaitedPolicy()
@@ -132,7 +132,7 @@ class Session:
                 self._take_up(settings.policy(len(self.watched)))
         else:
             # What was compiled may be of no use any more, as on another processor.
-            why = "the first run compiles for about half a minute"
+            why = f"{what_compiles()} compiles for about half a minute"
             if not is_sure:
                 why = "what was compiled is loaded, or compiled anew for about half a minute"
             with told_if_slow(say, f"getting ready: {why}", after=0.0 if is_sure else _SILENT):

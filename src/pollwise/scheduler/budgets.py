@@ -27,13 +27,16 @@ _UNITS = {
     "day": DAY,
     "week": WEEK,
 }
+_SYMBOLS = {"s": "second", "min": "minute", "h": "hour", "d": "day"}
 _LEAST, _MOST = 1e-30, 1e30
 """Cost units a second: what is reckoned with them stays a number."""
 _MOST_POLLS = 100_000_000
 """Of one replay: so many take 16 bytes each, and a minute or more."""
 _LONGEST_INTERVAL = 10 * 365.25 * _UNITS["day"]
 _PERCENT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*%\s*", re.ASCII)
-_EXPECTED = f"expected a number above 0, '/' and one of {', '.join(_UNITS)}"
+_EXPECTED = (
+    f"expected a number above 0, '/' and one of {', '.join(_UNITS)} (or {', '.join(_SYMBOLS)})"
+)
 _PATTERN = re.compile(
     r"(?P<number>[0-9.]+(e[-+]?[0-9]+)?)/(?P<unit>[a-z]+)(?P<per_page>/page)?", re.ASCII
 )
@@ -78,10 +81,10 @@ class BudgetText:
 
 
 def parse_budget(text: str, name: str = "budget") -> BudgetText:
-    """Read a budget: a number above 0, a slash, a unit of time, perhaps `/page`.
+    """Read a budget: a number above 0, a slash, a unit of time or its symbol, perhaps `/page`.
 
-    One poll costs one unit, unless its page has another cost. `InputError`, which calls it `name`,
-    for other text.
+    The symbols are s, min, h and d. One poll costs one unit, unless its page has another cost.
+    `InputError`, which calls it `name`, for other text.
 
     >>> parse_budget("360/hour")
     BudgetText(rate=0.1, per_page=False)
@@ -160,10 +163,13 @@ def shared_tag(shares: Iterable[str], tags: Container[str]) -> str | None:
 
 def _read(text: object) -> BudgetText | None:
     found = _PATTERN.fullmatch(text.strip()) if isinstance(text, str) else None
-    if found is None or found["unit"] not in _UNITS:
+    if found is None:
+        return None
+    unit = _UNITS.get(_SYMBOLS.get(found["unit"], found["unit"]))
+    if unit is None:
         return None
     try:
-        rate = float(found["number"]) / _UNITS[found["unit"]]
+        rate = float(found["number"]) / unit
     except ValueError:
         return None
     return BudgetText(rate, found["per_page"] is not None) if _LEAST <= rate <= _MOST else None

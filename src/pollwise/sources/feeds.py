@@ -7,11 +7,13 @@ else by what it says.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import unescape
 from importlib.util import find_spec
 from typing import Any
+from urllib.parse import urljoin
 
 from pollwise.sources.view import LONGEST_TITLE, NO_HUB, HubLinks, ListedItem, UnreadableError
 from pollwise.store.records import FoundItem
@@ -28,6 +30,7 @@ _LONGEST_ID = 2048
 _LONGEST_ADDRESS = 2048
 _LINKS = "/*/*[local-name()='link'] | /*/*[local-name()='channel']/*[local-name()='link']"
 """Those of the feed itself: of Atom, and of Atom in RSS."""
+_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _JSON_FIELDS = (
     *("id", "url", "title", "summary", "content_html", "content_text"),
     *("date_published", "date_modified"),
@@ -63,11 +66,11 @@ def read_feed(body: bytes) -> Feed:
         sound = _sound(body)
         parsed = _parsed(sound)
         told = parsed["entries"]
+        links, base = _links(body)
         entries = [
-            _item(entry, published)
+            _item(entry, published, base)
             for entry, published in zip(told, _published(sound, told), strict=True)
         ]
-        links = _hub_links(body)
     except UnreadableError:
         raise
     # Of a feed that is wrong in a new way it raises whatever comes.
@@ -80,15 +83,15 @@ def read_feed(body: bytes) -> Feed:
     return Feed(title, items, without_id, links)
 
 
-def _hub_links(body: bytes) -> HubLinks:
-    """What a feed says of hubs, of which the library for feeds tells nothing."""
+def _links(body: bytes) -> tuple[HubLinks, str]:
+    """What a feed says of hubs, and its xml:base: the library for feeds tells nothing of these."""
     body = body.lstrip()
     if body.startswith(b"{"):
         feed = json.loads(body)
         hubs = feed.get("hubs")
         listed = [hub for hub in hubs if isinstance(hub, dict)] if isinstance(hubs, list) else []
         named = (hub.get("url") for hub in listed if str(hub.get("type")).lower() == "websub")
-        return HubLinks(_address(next(named, "")), _address(feed.get("feed_url")))
+        return HubLinks(_address(next(named, "")), _address(feed.get("feed_url"))), ""
     from lxml import etree
 
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
@@ -97,7 +100,8 @@ def _hub_links(body: bytes) -> HubLinks:
     for link in () if root is None else root.xpath(_LINKS):
         for relation in (link.get("rel") or "").lower().split():
             found.setdefault(relation, _address(link.get("href")))
-    return HubLinks(found.get("hub", ""), found.get("self", ""))
+    base = "" if root is None else _address(root.get(_BASE))
+    return HubLinks(found.get("hub", ""), found.get("self", "")), base
 
 
 def _address(told: object) -> str:
@@ -145,8 +149,8 @@ def _published(body: bytes, entries: Sequence[Mapping[str, Any]]) -> list[str | 
     return [entry.get("published") for entry in entries]
 
 
-def _item(entry: Mapping[str, Any], published: str | None) -> tuple[ListedItem, bool]:
-    """An item that was published then, and whether it has an id."""
+def _item(entry: Mapping[str, Any], published: str | None, base: str) -> tuple[ListedItem, bool]:
+    """An item that was published then, in a feed with this xml:base, and whether it has an id."""
     title, url = _line(entry.get("title")), printable(str(entry.get("link") or ""))
     contents: Sequence[Mapping[str, Any]] = entry.get("content") or ()
     told = [entry.get("description"), *(content.get("value") for content in contents)]
@@ -158,10 +162,22 @@ def _item(entry: Mapping[str, Any], published: str | None) -> tuple[ListedItem, 
     found = FoundItem(
         key or url or shown,
         shown,
-        url[:_LONGEST_ID],
+        _under(base, url[:_LONGEST_ID]),
         _seconds(published or entry.get("updated")),
     )
     return ListedItem(found, identity, text), bool(key)
+
+
+def _under(base: str, url: str) -> str:
+    """The URL of an item in a feed with this xml:base (empty: none).
+
+    >>> _under("/news/", "today"), _under("/news/", "http://h/"), _under("", "today")
+    ('/news/today', 'http://h/', 'today')
+    """
+    if base and url and "://" not in url:
+        with suppress(ValueError):
+            return urljoin(base, url)
+    return url
 
 
 def _id(entry: Mapping[str, Any]) -> str:

@@ -125,7 +125,7 @@ def _whole(body: bytes, content_type: str | None, kind: Kind) -> View:
             return replace(read_plainly(body, content_type), notice=f"{error}: read byte for byte")
         return View(kind, _hash(body), title, lines)
     view = read_plainly(body, content_type)
-    # One in UTF-16 is compared by its bytes, and XHTML as XML.
+    # One in UTF-16 without its mark is compared by its bytes, and XHTML as XML.
     if not (kind == "page" or is_html(body, content_type) or (kind == "xml" and is_xhtml(body))):
         return view
     title, feeds = head_of(decoded(body[:_HEAD], content_type))

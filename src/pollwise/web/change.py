@@ -10,10 +10,13 @@
 
 For everything else that is not HTML (XHTML included: its tags nest by the rules of XML), for HTML
 without visible text (a shell that scripts fill) and for HTML in an encoding that does not extend
-ASCII, `text_hash` is the `body_hash`, so that test 3 equals test 2, unless something is masked.
+ASCII (but UTF-16 with its mark), `text_hash` is the `body_hash`, so that test 3 equals test 2,
+unless something is masked.
 
 A feed or a sitemap has changed if it has an item that was not seen before, or that says something
-else now. Items that leave it are no change, nor are its title and the date of its making.
+else now. Items that leave it are no change, nor are its title and the date of its making. If
+something else is answered for a while, such as a login page, that is a change; its items stay
+known, so that the new ones among those that come back are told.
 
 If other parts are selected than for the latest copy, nothing is known of changes: the poll finds
 none, and the next one compares with it.
@@ -258,4 +261,5 @@ def remembered(memory: PageMemory, found: Fingerprint) -> PageMemory:
         body_hash=found.body_hash,
         text_hash=found.text_hash,
         earlier_hashes=tuple(earlier[-_EARLIER_VERSIONS:]),
+        items=memory.items,
     )

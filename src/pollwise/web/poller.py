@@ -26,7 +26,7 @@ a page that is to be rendered      the same   of what the browser shows; it cost
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Container, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -36,7 +36,7 @@ from pollwise.errors import InputError, PostponedError
 from pollwise.events import HostBlocked, HostFreed, HostPaced
 from pollwise.sources.reading import LARGE, takes_long
 from pollwise.sources.view import NO_HUB, WHOLE, HubLinks, Parts, UnreadableError
-from pollwise.store.records import Discoveries, PollResult
+from pollwise.store.records import Discoveries, FoundItem, PollResult
 from pollwise.types import (
     Item,
     Observation,
@@ -629,19 +629,30 @@ def _compared(
     observation = _observed(page, memory, result, now, outcome, page.cost)
     if compared.items is not None:
         observation = _with_items(observation, compared, page)
+    items = compared.items or ()
+    if items:
+        items = tuple(_located(item, result.final_url) for item in items)
     poll = PollResult(
         observation,
         kept,
         masked=compared.masked,
         title=seen.title,
         source=seen.kind,
-        items=compared.items or (),
+        items=items,
     )
     if compared.changed:
         observation = replace(observation, reverted=compared.reverted and can_tell)
         return PollReport(replace(poll, observation=observation, version=version))
     same = compared.body_hash == memory.body_hash and result.robots_tag is None
     return PollReport(poll, reread=None if same else version)
+
+
+def _located(item: FoundItem, base: str) -> FoundItem:
+    """An item of the list at `base` with its whole URL, if it tells a part of one."""
+    if item.url and "://" not in item.url:
+        with suppress(InputError):  # the list may tell anything
+            return replace(item, url=joined(base, item.url))
+    return item
 
 
 def _with_items(observation: Observation, compared: Comparison, page: Page) -> Observation:

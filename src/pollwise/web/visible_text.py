@@ -9,7 +9,7 @@ import re
 from contextlib import suppress
 from itertools import repeat
 
-from pollwise.web.reading.page_encoding import told_encoding
+from pollwise.web.reading.page_encoding import UTF_16_MARKS, told_encoding
 
 __all__ = ["is_html", "readable", "visible_blocks", "visible_text"]
 
@@ -46,8 +46,8 @@ def readable(body: bytes, content_type: str | None) -> str:
     """The characters of a body. Never raises.
 
     Bytes that are not UTF-8 are read in the encoding that they are told to be in, if all of them
-    are and it extends ASCII, else as Latin-1, or each bad byte alone if UTF-8 is told: different
-    bytes stay different, which is what a comparison needs.
+    are and it extends ASCII or has the mark of UTF-16, else as Latin-1, or each bad byte alone if
+    UTF-8 is told: different bytes stay different, which is what a comparison needs.
 
     >>> readable(b"\\xec\\xe8\\xf0", "text/html; charset=windows-1251")
     'мир'
@@ -55,10 +55,11 @@ def readable(body: bytes, content_type: str | None) -> str:
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError:
-        encoding = told_encoding(body, content_type)
+        is_marked = body.startswith(UTF_16_MARKS)
+        encoding = "utf-16" if is_marked else told_encoding(body, content_type)
     if encoding == "utf-8":
         return _BAD_BYTES.sub(_as_latin_1, body.decode("utf-8", "surrogateescape"))
-    if encoding and not encoding.startswith("utf-16"):
+    if encoding and (is_marked or not encoding.startswith("utf-16")):
         with suppress(UnicodeDecodeError):
             return body.decode(encoding)
     return body.decode("latin-1")

@@ -89,7 +89,8 @@ def test_so_many_hits_and_what_must_not_be_there(run: Run) -> None:
 
 def test_no_hit_is_said(run: Run) -> None:
     assert run("search", "squid") == (0, "no page of pollwise.db fits 'squid'\n", "")
-    assert json.loads(run("search", "squid", "--json").out) == {"query": "squid", "results": []}
+    answer = {"query": "squid", "copies": 0, "results": []}
+    assert json.loads(run("search", "squid", "--json").out) == answer
 
 
 def test_copies_are_told_where_nothing_is_found(run: Run) -> None:
@@ -100,6 +101,8 @@ def test_copies_are_told_where_nothing_is_found(run: Run) -> None:
     told = "no page of pollwise.db fits 'squid'; left out, as they are copies of others: 1\n"
     assert run("search", "squid") == (0, told, "")
     assert "copies" not in run("search", "whale").out
+    for words in ("squid", "whale"):
+        assert json.loads(run("search", words, "--json").out)["copies"] == 1
 
 
 def test_what_cannot_be_searched(run: Run) -> None:

@@ -75,6 +75,17 @@ def test_first_copies_are_said_to_be_fetched_only_if_any_are_missing(
     assert ("first copies" in line) == (outcome is None)
 
 
+def test_each_run_compiles_where_nothing_can_be_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("pollwise.live.compiling.kernel_folder", str)
+    monkeypatch.setattr("pollwise.live.session.has_compiled", lambda settings: False)
+    said: list[str] = []
+    with Store.open(tmp_path / "pages.db") as store:
+        Session(store, WatchSettings(), clock=LiveClock(), say=said.append)
+    [line] = said
+    assert line.startswith("every run, as what is compiled can be kept nowhere")
+    assert "XDG_CACHE_HOME" in line
+
+
 def test_a_slow_start_of_what_was_compiled_is_not_said_to_compile(tmp_path, monkeypatch):
     monkeypatch.setattr("pollwise.live.session._SILENT", 0.0)
     monkeypatch.setattr("pollwise.live.session.has_compiled", lambda settings: True)

@@ -22,6 +22,13 @@ def test_a_number_a_unit_and_perhaps_page(unit, per_page, number):
     assert budget.per_page == per_page
 
 
+def test_units_may_be_given_by_their_symbols():
+    texts = ["20/s", "20/min", "20/h", "20/d"]
+    assert [parse_budget(text).rate for text in texts] == [20.0, 20 / 60, 20 / 3600, 20 / 86_400]
+    assert parse_budget("0.5/h/page") == parse_budget("0.5/hour/page")
+    assert parse_interval("at-most", "2/min") == 30.0
+
+
 def test_the_total_counts_pages_only_where_the_budget_does():
     assert BudgetText(0.5, per_page=True).total(10) == 5.0
     assert BudgetText(0.5, per_page=False).total(10) == 0.5

@@ -85,6 +85,8 @@ def test_any_bytes_have_a_fingerprint(body):
         (b"<p id=1>a", b"<p id=2>a", "application/xhtml+xml", True),
         (b"<script>1</script>", b"<script>2</script>", HTML, True),
         ("<p>ä".encode("utf-16"), "<p>ü".encode("utf-16"), HTML, True),
+        ("<p id=1>ěa".encode("utf-16"), "<p id=2>ěa".encode("utf-16"), HTML, False),
+        ("<p id=1>a".encode("utf-16-le"), "<p id=2>a".encode("utf-16-le"), HTML, True),
         (b"<p>\xe4", b"<p>\xfc", "text/html; charset=latin1", True),
     ],
 )
@@ -194,6 +196,12 @@ def test_a_feed_of_which_an_earlier_version_kept_the_text_begins_anew():
     again = compare(compared.memory, feed(A, B, built=2))
     assert again.changed
     assert [item.key for item in again.items] == ["2"]
+
+
+@pytest.mark.parametrize(("back", "found"), [(feed(A), (False, [])), (feed(B, A), (True, ["2"]))])
+def test_a_feed_that_was_a_login_page_meanwhile_tells_what_is_new(back, found):
+    login, again = (read(b"<p>Log in, please %d" % n, HTML) for n in (1, 2))
+    assert polled(feed(A), login, again, back) == [(True, None), (True, None), (True, None), found]
 
 
 def test_items_that_left_are_remembered_up_to_a_bound(monkeypatch):

@@ -59,6 +59,7 @@ def test_an_empty_list(tmp_path):
     [
         ("h/a", "not a URL: 'h/a'"),
         ("http://h/ wieght=2", "'wieght=2' behind the URL"),
+        ("http://h/a b", "a space in a URL is written %20"),
         ("http://h/ http://g/", "only weight=NUMBER and cost=NUMBER"),
         ("http://h/ weight=x", "weight must be a number above 0"),
         ("http://h/ weight=0", "weight must be a number above 0"),

@@ -335,11 +335,13 @@ def _read_csv(path: Path) -> Table:
 
 
 def _csv_rows(path: Path) -> Iterator[list[str]]:
-    """The rows that are not empty, the headings first."""
+    """The rows that are not empty, the headings first; not what tells spreadsheets the comma."""
     row = 0
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             for cells in filter(None, csv.reader(file, strict=True)):
+                if row == 0 and cells == ["sep=", ""]:
+                    continue
                 yield cells
                 row += 1
     except csv.Error as error:

@@ -62,6 +62,8 @@ def _make(path: Path) -> FileUse | None:
             undo.callback(use.release)
             with closing(connect(draft, "rw")) as connection:
                 prepare(connection)
+                # So does closing it, but without an error where the disk is full.
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             _put(draft, path)
         undo.pop_all()
         return use

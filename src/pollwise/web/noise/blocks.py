@@ -15,6 +15,7 @@ White space around a block does not count. All of it takes linear time on any in
 
 import re
 
+from pollwise.web.reading.page_encoding import UTF_16_MARKS
 from pollwise.web.visible_text import is_html, readable, visible_blocks
 
 __all__ = ["Cutting", "blocks_of", "cut", "cutting_of"]
@@ -30,8 +31,9 @@ _TEXTS = frozenset({"javascript", "x-yaml", "yaml", "toml", "x-ndjson", "rtf", "
 
 def cutting_of(body: bytes, content_type: str | None) -> Cutting:
     """How a body is cut; by its beginning if there is no Content-Type."""
-    # NUL and ESC: UTF-16 and ISO-2022-JP, where the byte of '<' may mean something else.
-    if b"\0" in body or b"\x1b" in body:
+    # NUL and ESC: UTF-16 without its mark and ISO-2022-JP, where the byte of '<' may mean something
+    # else.
+    if (b"\0" in body or b"\x1b" in body) and not body.startswith(UTF_16_MARKS):
         return "other"
     if is_html(body, content_type):
         return "html"

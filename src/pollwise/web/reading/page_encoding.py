@@ -8,7 +8,7 @@ known encoding, UTF-8 if the body is UTF-8, else windows-1252.
 import codecs
 import re
 
-__all__ = ["decoded", "told_encoding"]
+__all__ = ["UTF_16_MARKS", "decoded", "told_encoding"]
 
 _DECLARED_WITHIN = 1024
 
@@ -17,6 +17,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HEADER_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([\w.:+-]+)""", re.IGNORECASE)
 _DECLARATION = re.compile(
     rb"""<meta\s[^>]*?charset\s*=\s*["']?\s*([\w.:+-]+)

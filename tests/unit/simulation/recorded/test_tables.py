@@ -90,6 +90,12 @@ def test_rows_of_csv_that_do_not_fit(tmp_path):
     assert csv_table(tmp_path, 'a\n"one, two"\n').texts("a") == ["one, two"]
 
 
+def test_a_first_line_that_tells_spreadsheets_the_comma_is_no_heading(tmp_path):
+    assert csv_table(tmp_path, "sep=,\npage,n\na,2\n").texts("page") == ["a"]
+    with pytest.raises(TraceError, match=r"t\.csv, row 1: 3 cells under 2 headings"):
+        csv_table(tmp_path, "sep=,\na,b\n1,2,3\n")
+
+
 def test_names_of_columns_may_have_capitals_and_blanks(tmp_path):
     for table in (
         csv_table(tmp_path, "\n Page ,N\na,2\n"),

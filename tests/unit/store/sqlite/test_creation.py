@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pollwise.errors import StoreBusyError, StoreError
+from pollwise.errors import StoreBusyError, StoreDiskError, StoreError
 from pollwise.store import Store
 from pollwise.store.records import NewPage
 from pollwise.store.sqlite import creation, file_format, lock
@@ -44,6 +45,26 @@ def test_an_empty_file_becomes_a_database(path: Path) -> None:
     check_usable(path)
     with Store.open(path) as store:
         assert store.pages() == []
+
+
+def test_a_disk_that_is_full_once_the_tables_are_made_leaves_no_damaged_database(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def prepare(connection: sqlite3.Connection) -> None:
+        file_format.prepare(connection)
+        # What the -wal file has does not fit into the file itself.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+
+    monkeypatch.setattr(creation, "prepare", prepare)
+    try:
+        with pytest.raises(StoreDiskError) as caught:
+            Store.open(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert_one_line(caught.value, path, "free space")
+    assert not files(path)
 
 
 def test_what_a_crash_left_of_an_earlier_start_is_not_taken_over(path: Path) -> None:
