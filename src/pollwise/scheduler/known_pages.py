@@ -71,9 +71,9 @@ class KnownPages(Mapping[int, Terms]):
             raise KeyError(page_id)
         return own
 
-    def __contains__(self, page_id: object) -> bool:
+    def __contains__(self, page_id: Any) -> bool:
         try:
-            return self._terms[page_id] is not None and page_id >= 0  # type: ignore[index, operator]
+            return self._terms[page_id] is not None and page_id >= 0
         except IndexError:
             return False
 
