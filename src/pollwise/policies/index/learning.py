@@ -27,8 +27,8 @@ from pollwise.policies.index.evidence import (
     spells_of_page,
 )
 from pollwise.policies.index.fields import code_of_odds
-from pollwise.policies.index.page_index import by_clock, has_told, ticks_between
-from pollwise.policies.index.prior import count_pages, move_count
+from pollwise.policies.index.page_index import by_clock, ticks_between
+from pollwise.policies.index.prior import count_pages
 from pollwise.policies.index.sites import note_change, note_poll
 from pollwise.policies.index.state import (
     CHANGED_TABLE,
@@ -168,7 +168,7 @@ def learn(state: IndexState, observation: Any) -> None:
     page, polled_at = observation.page, observation.polled_at
     changed, last_changed_at = observation.outcome == _CHANGED, observation.last_changed_at
     own, common = state.pages[page], state.shared[0]
-    first, was_counted = math.isnan(own.seen_at), has_told(own)
+    first = math.isnan(own.seen_at)
     seed, spoken = int(polled_at * _SEEDS_A_SECOND), spoken_for_clock(own)
     make_room(state, page, seed)
     likelihood_of_page(state, page, common.likelihood)
@@ -181,7 +181,6 @@ def learn(state: IndexState, observation: Any) -> None:
         _first_poll(state, page, polled_at, dated, last_changed_at)
     else:
         refresh_models(state, page)
-        put(common.counted, common.steady)
         elapsed = operational_time(state, page, polled_at)
         row, table = common.likely, CHANGED_TABLE if changed else UNCHANGED_TABLE
         put(row, lattice_row(common.tables[table], time_step(elapsed)))
@@ -230,6 +229,4 @@ def learn(state: IndexState, observation: Any) -> None:
     count_clock(state, page, spoken, spoken_for_clock(own))
     keep_likelihood(state, page, common.likelihood, seed)
     form_belief(state, page)
-    if was_counted and not first:
-        move_count(state, page, common.counted)
     count_pages(state)

@@ -9,10 +9,7 @@ Counting is the EM algorithm for the weights of a mixture (Laird, "Nonparametric
 estimation of a mixing distribution", 1978): a page counts for each rate with the probability that
 it has this rate, given the counts of the round before. The pages take turns, a few at each poll,
 so that no poll has to wait for a pass over all of them, and the fewer the more is known of each:
-then a poll changes it less. The page just polled does not wait for its turn: what it counts for is
-moved in the prior of all pages at once, as in incremental EM (Neal and Hinton, "A view of the EM
-algorithm that justifies incremental, sparse, and other variants", 1998). The functions are
-compiled.
+then a poll changes it less. The functions are compiled.
 """
 
 import math
@@ -38,7 +35,6 @@ __all__ = [
     "burst_share",
     "count_pages",
     "fast_hope",
-    "move_count",
     "prior_of",
     "recount",
     "slow_hope",
@@ -96,19 +92,15 @@ def base_prior(round_time: float) -> NDArray[np.float64]:
     return weights / weights.sum()
 
 
-@kernel(forceinline=True, allocates=False)
-def _pseudo_pages(common: Any) -> float:
-    """Pages that the base prior counts as."""
-    pages = max(common.pages, 1)  # all may be paused while one is polled
-    return min(_PSEUDO_PAGES, pages) / (1.0 + common.learned / pages)
-
-
 @kernel
 def _start_round(state: IndexState) -> None:
     """Begin a new round: what was counted in the one before becomes the prior."""
     common = state.shared[0]
-    common.round_time = max(common.pages, 1) * common.gap
-    count = _pseudo_pages(common) * base_prior(common.round_time)
+    pages = max(common.pages, 1)  # all may be paused while one is polled
+    common.round_time = pages * common.gap
+    count = (
+        min(_PSEUDO_PAGES, pages) / (1.0 + common.learned / pages) * base_prior(common.round_time)
+    )
     _turn(common.counts, common.round)
     complete = common.counts.pages[common.round % 2]
     for j in range(RATE_COUNT):
@@ -291,29 +283,6 @@ def _count_page(state: IndexState, page: int) -> None:
         _add(state.sites[site].counts, common.counted, common.round)
         if own.kind >= 0:
             _add(state.kinds[own.kind].counts, common.counted, common.round)
-
-
-@kernel(forceinline=True, allocates=False)
-def move_count(state: IndexState, page: int, before: Floats) -> None:
-    """Count a page that was just polled as its steady model has it now, in the place of `before`.
-
-    So the prior of all pages follows those that are polled most, however long a round takes. The
-    priors of sites and kinds wait for the next round.
-    """
-    common = state.shared[0]
-    if common.round_time == 0.0:
-        return
-    scale = np.float32(1.0 / max(common.pages, 1))
-    least = np.float32(_pseudo_pages(common)) * scale
-    for j in range(RATE_COUNT):
-        moved = common.prior[j] + scale * (common.steady[j] - before[j])
-        common.prior[j] = max(moved, least * common.base[j])
-    normalise(common.prior)
-    if page < common.next:  # it was counted in this round already
-        _turn(common.counts, common.round)
-        here = common.counts.pages[common.round % 2]
-        for j in range(RATE_COUNT):
-            here[j] = max(here[j] + common.steady[j] - before[j], np.float32(0.0))
 
 
 @kernel(forceinline=True, allocates=False)

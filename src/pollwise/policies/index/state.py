@@ -301,8 +301,8 @@ INDEX_SHARED = np.dtype(
         ("modelled", "i8"),  # the page whose models were worked out last; the next two are of it
         ("steady", "f4", (RATE_COUNT,)),
         ("bursts", "f4", (RATE_COUNT,)),
-        ("counted", "f4", (RATE_COUNT,)),  # of the page counted, or polled, last
-        ("least", "f4", (RATE_COUNT + 1,)),  # 0 beyond the last one; these three: while it is
+        ("counted", "f4", (RATE_COUNT,)),  # of the page counted last; the next three: meanwhile
+        ("least", "f4", (RATE_COUNT + 1,)),  # 0 beyond the last one
         ("odds", "f4", (RATE_COUNT + 1,)),
         ("moved", "f4", (RATE_COUNT + 1,)),
         ("scale", "f8", (TIME_COUNT,)),  # the factor on the mean of the index table, by time

@@ -262,26 +262,3 @@ def test_hope_goes_by_the_time_of_a_round():
         count_all(policy, rounds=2)
         assert policy.state.shared["tilt"][0] == pytest.approx(fast_hope(1.0, 16 * gap), rel=1e-6)
         assert policy.hope([0], 16 * gap)[0] == pytest.approx(fast_hope(1.0, 16 * gap)[1], rel=1e-6)
-
-
-def test_the_prior_follows_a_page_at_its_poll():
-    policy = BayesianIndex()
-    policy.add([Page(n, seen_at=0.0) for n in range(40)])
-    for second in range(1, 401):
-        for page in policy.select(float(second), 1).page_ids.tolist():
-            policy.observe([Observation(page, float(second), Outcome.UNCHANGED)])
-    common = policy.state.shared[0]
-    (page,) = policy.select(401.0, 1).page_ids.tolist()
-    before, prior, number = (
-        steady_model(policy.state, page),
-        common["prior"].copy(),
-        common["round"],
-    )
-    policy.observe([Observation(page, 401.0, Outcome.CHANGED)])
-    assert common["round"] == number
-    moved = prior + (common["steady"] - before) / 40
-    least = moved < 1e-4
-    assert common["prior"][~least] == pytest.approx(moved[~least], rel=0.02)
-    assert common["prior"] @ RATES > prior @ RATES
-    assert common["prior"].min() > 0.0
-    assert common["prior"].sum() == pytest.approx(1.0, rel=1e-5)
