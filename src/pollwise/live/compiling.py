@@ -36,7 +36,7 @@ def what_compiles() -> str:
     """The runs that compile, in words: the first one, or each if nothing can be kept."""
     if kernel_folder():
         return "the first run"
-    return "every run, as what is compiled can be kept nowhere (XDG_CACHE_HOME names a place),"
+    return "every run, as nothing compiled can be kept (XDG_CACHE_HOME may name a folder for it),"
 
 
 def rehearse(settings: Settings, pages: int) -> None:

@@ -82,7 +82,7 @@ def test_each_run_compiles_where_nothing_can_be_kept(tmp_path, monkeypatch):
     with Store.open(tmp_path / "pages.db") as store:
         Session(store, WatchSettings(), clock=LiveClock(), say=said.append)
     [line] = said
-    assert line.startswith("every run, as what is compiled can be kept nowhere")
+    assert line.startswith("every run, as nothing compiled can be kept")
     assert "XDG_CACHE_HOME" in line
 
 

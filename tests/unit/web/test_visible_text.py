@@ -48,7 +48,7 @@ def test_a_changed_byte_of_bad_utf_8_changes_its_text(body, place, change):
     )
     texts = [readable(each, "text/plain; charset=utf-8") for each in (body, other)]
     assert (texts[0] == texts[1]) == (body == other)
-    "".join(texts).encode()
+    "".join(texts).encode()  # no surrogates: they can be stored
 
 
 def _is_in(body: bytes, encoding: str) -> bool:

@@ -437,6 +437,7 @@ class IndexPolicy(CompiledPolicy):
         for name in _SHARED_LEARNED:
             if same or name not in _PRICE:
                 self._state.shared[name] = state[name]
+        self._state.shared["pseudo"] = 0.0  # what was made of the spells before is void
         if self._learning:
             # Version 0.9 counted further: of more changes than now, the same part were reverts.
             part = MOST_CHANGES / np.maximum(state["page.changes"][rows], MOST_CHANGES)
@@ -466,7 +467,6 @@ class IndexPolicy(CompiledPolicy):
             self._load_signals(ids, {name: state[f"page.{name}"][rows] for name in _SIGNAL_LEARNED})
             self._recount_signals(everyone)
             recount(self._state, everyone)
-            self._state.shared["pseudo"] = 0.0
         add_pages(self._state, waiting)
 
     def _check_learned(self, state: StateDict) -> None:
