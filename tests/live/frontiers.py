@@ -56,8 +56,8 @@ class FrontierProcess:
                 started.set()
         started.set()
 
-    def client(self) -> Client:
-        return Client(f"127.0.0.1:{self.port}", timeout=WAIT)
+    def client(self, timeout: float = WAIT) -> Client:
+        return Client(f"127.0.0.1:{self.port}", timeout=timeout)
 
     def channel(self) -> grpc.Channel:
         return grpc.insecure_channel(f"127.0.0.1:{self.port}")

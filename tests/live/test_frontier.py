@@ -665,9 +665,10 @@ def test_nonsense_is_skipped_and_told_of(process, client, crawl):
     wait_for(lambda: any("1 URLs taken, 4 skipped" in line for line in process.said))
 
 
+@pytest.mark.timeout(1200)
 def test_half_a_million_urls(start):
     process = start()
-    with process.client() as client:
+    with process.client(timeout=1000) as client:
         found(client, "", "http://a.org/")
         before = process.resident
         batches = (
