@@ -274,7 +274,7 @@ class Hosts:
         self._hosts = hosts
         self._busy = dict.fromkeys(hosts)
         self._answers = (-math.inf, "")
-        self._slowest.clear()
+        self._slowest, self._slow = {}, _SHORTEST_MEASURED
         for scope, seconds in answers.items():
             self._put(scope, self._host(scope)._replace(answers_in=seconds))
         for scope, (rate, next_at) in limits.items():
