@@ -21,6 +21,8 @@ from pollwise.web import polite_fetcher
 from pollwise.web.beside import Beside
 from pollwise.web.noise.looks import Copy
 
+from .patient_watch import PatientClock
+
 HTML, JSON, FEED = "text/html", "application/json", "application/rss+xml"
 QUOTES = ("To be or not to be", "I think", "All is one", "So it goes", "Call me", "Hello")
 
@@ -29,16 +31,6 @@ QUOTES = ("To be or not to be", "I think", "All is one", "So it goes", "Call me"
 def at_once(monkeypatch):
     """Nothing here shows seconds."""
     monkeypatch.setattr(polite_fetcher, "APART", 0.0)
-
-
-class PatientClock(FakeClock):
-    """No time passes while a poll is under way: it waits for a real server."""
-
-    async def wait(self, tasks, until):
-        if len(tasks) > 2:  # the last two wait for wishes and for the end
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        else:
-            await super().wait(tasks, until)
 
 
 # By path: the Content-Type, and the body by the number of the request and of the news.

@@ -14,9 +14,10 @@ from pollwise.live.web_polling import web_poller
 from pollwise.settings import WatchSettings
 from pollwise.store import Store
 from pollwise.store.records import NewPage
-from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web import polite_fetcher
+
+from .patient_watch import PatientClock
 
 HTML = "text/html"
 EVERY = 40.0
@@ -27,16 +28,6 @@ EVERY = 40.0
 def at_once(monkeypatch):
     """Nothing here shows seconds."""
     monkeypatch.setattr(polite_fetcher, "APART", 0.0)
-
-
-class PatientClock(FakeClock):
-    """No time passes while a poll is under way: it waits for a real server."""
-
-    async def wait(self, tasks, until):
-        if len(tasks) > 2:  # the last two wait for wishes and for the end
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        else:
-            await super().wait(tasks, until)
 
 
 def serve_feed(site, clock) -> None:
