@@ -9,7 +9,9 @@ Counting is the EM algorithm for the weights of a mixture (Laird, "Nonparametric
 estimation of a mixing distribution", 1978): a page counts for each rate with the probability that
 it has this rate, given the counts of the round before. The pages take turns, a few at each poll,
 so that no poll has to wait for a pass over all of them, and the fewer the more is known of each:
-then a poll changes it less. The functions are compiled.
+then a poll changes it less. A round then lowers the prior of a rate by a part at most: if pages are
+counted while they change places, or are taken for slower for some polls, a rate that only one page
+has is not to become impossible. The functions are compiled.
 """
 
 import math
@@ -45,6 +47,8 @@ __all__ = [
 _MOST_PAGES_A_POLL = 8
 _FIRST_POLLS = 3.0
 """Polls of each page until which so many are counted at a poll; then fewer, in proportion."""
+_MOST_LOST = 0.2
+"""The share of its prior that a rate loses in a round at most, where polls tell little new."""
 _PLACES_A_POLL = 128
 """Ids that are looked at for these pages, as there may be gaps."""
 _PSEUDO_PAGES = 100.0
@@ -92,19 +96,28 @@ def base_prior(round_time: float) -> NDArray[np.float64]:
     return weights / weights.sum()
 
 
+@kernel(forceinline=True, allocates=False)
+def _novelty(common: Any) -> float:
+    """How much a poll still tells: 1 until each page has been polled a few times, then less."""
+    return min((1.0 + _FIRST_POLLS) / (1.0 + common.learned / max(common.pages, 1)), 1.0)
+
+
 @kernel
 def _start_round(state: IndexState) -> None:
     """Begin a new round: what was counted in the one before becomes the prior."""
     common = state.shared[0]
     pages = max(common.pages, 1)  # all may be paused while one is polled
+    kept = 1.0 - max(_novelty(common), _MOST_LOST) if common.round_time > 0.0 else 0.0
     common.round_time = pages * common.gap
     count = (
         min(_PSEUDO_PAGES, pages) / (1.0 + common.learned / pages) * base_prior(common.round_time)
     )
     _turn(common.counts, common.round)
     complete = common.counts.pages[common.round % 2]
+    count += complete
+    least = kept * count.sum()
     for j in range(RATE_COUNT):
-        common.prior[j] = count[j] + complete[j]
+        common.prior[j] = max(count[j], least * common.prior[j])
     normalise(common.prior)
     bursty = common.bursty + _PSEUDO_BURSTY
     steady = common.all - common.bursty + _PSEUDO_BURSTY * math.exp(-FIRST_BURST_ODDS)
@@ -291,9 +304,7 @@ def count_pages(state: IndexState) -> None:
     common = state.shared[0]
     if common.round_time == 0.0 and common.gap > 0.0:
         _start_round(state)
-    polls_a_page = common.learned / max(common.pages, 1)
-    share = min((1.0 + _FIRST_POLLS) / (1.0 + polls_a_page), 1.0)
-    counted, wanted = 0, max(int(_MOST_PAGES_A_POLL * share), 1)
+    counted, wanted = 0, max(int(_MOST_PAGES_A_POLL * _novelty(common)), 1)
     for _ in range(min(_PLACES_A_POLL, len(state.pages))):
         if counted == wanted:
             break
