@@ -24,6 +24,7 @@ What was run is kept in --runs and not run again: give another folder for anothe
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -291,6 +292,10 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
+    # Python passes over what it does not find, and another tree would be measured.
+    for folder in filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+        if not Path(folder).exists():
+            parser.error(f"PYTHONPATH names {folder}, which does not exist")
     runs = Runs(arguments.runs, arguments.traces, arguments.starts)
     known = {one.name: one for one in HISTORIES}
     corpora = [known.get(name) or Corpus(name, f"{name}.parquet", "") for name in arguments.history]

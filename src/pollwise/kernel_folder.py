@@ -18,8 +18,17 @@ from pathlib import Path
 
 from pollwise.version import __version__
 
-__all__ = ["alone", "is_compiled", "kernel_folder", "note_compiled"]
+__all__ = [
+    "NOTHING_KEPT",
+    "alone",
+    "is_compiled",
+    "kernel_folder",
+    "note_compiled",
+    "what_compiles",
+]
 
+NOTHING_KEPT = "as nothing compiled can be kept (XDG_CACHE_HOME may name a folder for it),"
+"""Why all is compiled at every run where no place for the folder can be written."""
 _PACKAGE = Path(__file__).parent
 _FOLDER = f"{_PACKAGE.name}-kernels-"
 _KEPT = 3
@@ -56,6 +65,11 @@ def is_compiled(purpose: str) -> bool:
     """Whether everything for this purpose was compiled before, on a machine like this."""
     folder = kernel_folder()
     return bool(folder) and Path(folder, _mark(purpose)).exists()
+
+
+def what_compiles() -> str:
+    """The runs that compile, in words: the first one, or each if nothing can be kept."""
+    return "the first run" if kernel_folder() else f"every run, {NOTHING_KEPT}"
 
 
 def note_compiled(purpose: str) -> None:

@@ -362,6 +362,24 @@ def test_that_a_page_cannot_be_had_is_its_exit_status(format):
     assert ended.returncode == 4
 
 
+async def test_how_long_an_overloaded_host_asks_to_be_left_alone_is_told(site):
+    async def overloaded(request: web.Request) -> web.Response:
+        return web.Response(status=429, headers={"Retry-After": "7200"})
+
+    site.answers["/"] = overloaded
+    [told] = [line for line in (await printed_check(site.url("/"))) if "429" in line]
+    assert "status 429; its host asks to be left alone for 2 hours" in told
+
+
+async def printed_check(url: str) -> list[str]:
+    command = [*FORKED, "check", url, "--allow-private"]
+    ended = await asyncio.to_thread(
+        subprocess.run, command, env=ENVIRONMENT, capture_output=True, text=True, timeout=60
+    )
+    assert ended.returncode == 4
+    return ended.stdout.splitlines()
+
+
 async def test_the_options_that_errors_name_are_those_of_the_command(site):
     site.says("/", "<p>" + 2_000 * "long ", Content_Type="text/html")
 

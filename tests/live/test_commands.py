@@ -195,3 +195,16 @@ def test_it_ends_without_a_search_for_garbage_in_all_that_was_loaded():
         command, env=ENVIRONMENT, capture_output=True, text=True, check=True
     ).stdout
     assert out.splitlines()[-1] == "True"
+
+
+def test_too_little_memory_for_the_library_that_compiles_is_one_line(tmp_path):
+    # Address space for Python and its other libraries, but not for that of LLVM.
+    limited = ["sh", "-c", 'ulimit -v 250000; exec "$@"', "sh"]
+    command = [*limited, *PROGRAM, "watch", "http://127.0.0.1:9/", "--once", "--db", "a.db"]
+    one_thread = {**ENVIRONMENT, "OPENBLAS_NUM_THREADS": "1"}
+    end = subprocess.run(
+        command, cwd=tmp_path, env=one_thread, capture_output=True, text=True, check=False
+    )
+    assert end.returncode == 2
+    assert "Traceback" not in end.stderr
+    assert end.stderr.endswith("pollwise: this machine has too little free memory for that\n")

@@ -26,10 +26,11 @@ def notify(text: str) -> None:
 @contextmanager
 def reading_what_was_learned(command: str) -> Iterator[None]:
     """A context for that; it says so if it takes long, and if this `command` has yet to compile."""
-    from pollwise.kernel_folder import is_compiled, note_compiled
+    from pollwise.kernel_folder import NOTHING_KEPT, is_compiled, kernel_folder, note_compiled
 
     def say(why: str) -> None:
-        compiles = "" if is_compiled(command) else "; the first time that takes up to a minute"
+        times = "the first time" if kernel_folder() else f"each time, {NOTHING_KEPT}"
+        compiles = "" if is_compiled(command) else f"; {times} that takes up to a minute"
         notify(f"{why}{compiles}")
 
     with told_if_slow(say, "getting ready: what was learned is read", after=_SILENT):

@@ -83,6 +83,9 @@ _NAMES: dict[Callable[..., object], str] = {
 """Commands that are not named as their functions."""
 _NUMBER = re.compile(r"is not a valid (int|float)(?: range)?\b")
 _NUMBERS = {"int": "whole number", "float": "number"}
+_TOO_LITTLE_MEMORY = "this machine has too little free memory for that"
+_UNMAPPED = "failed to map segment from shared object"
+"""What the dynamic loader says of a library, such as that of LLVM, for which there is none."""
 _FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _READER_HAS_GONE = 128 + SIGPIPE
 """As of other tools, which the signal ends; `head` leaves them so."""
@@ -153,13 +156,15 @@ def run() -> None:
         _drop_output()
         sys.exit(_READER_HAS_GONE)
     except MemoryError:
-        sys.exit(_complain("this machine has too little free memory for that"))
+        sys.exit(_complain(_TOO_LITTLE_MEMORY))
     except PermissionError as error:
         if error.filename is None:
             raise
         mend = "check the permissions of the file and its folders, or name another one"
         sys.exit(_complain(f"{error.filename} cannot be used ({error.strerror}): {mend}"))
     except OSError as error:
+        if _UNMAPPED in f"{error} {error.__context__}":
+            sys.exit(_complain(_TOO_LITTLE_MEMORY))
         if error.errno not in _FULL_DISK:
             raise
         _drop_output()

@@ -49,7 +49,7 @@ def demo(
     from pollwise.console.charts.year import draw_year
     from pollwise.console.demo import NAMES, DemoDisplay, print_demo
     from pollwise.experiments.demonstration import demonstrate
-    from pollwise.kernel_folder import is_compiled, note_compiled
+    from pollwise.kernel_folder import is_compiled, note_compiled, what_compiles
     from pollwise.testing.timelapse import TimeLapse
 
     if plot is not None:
@@ -57,7 +57,7 @@ def demo(
     timelapse = TimeLapse.bundled()
     ready = "getting ready"
     if not is_compiled("demo"):
-        ready = "getting ready: the first run compiles, which takes about half a minute"
+        ready = f"getting ready: {what_compiles()} compiles, which takes about half a minute"
     with DemoDisplay(timelapse, ready) as display:
         demonstration, watchers = demonstrate(
             timelapse, display.show, report=display.say, seconds=seconds

@@ -67,8 +67,8 @@ def _block_rows(page: PageCheck) -> list[tuple[str, str]]:
 
 def _answer(page: PageCheck) -> str:
     if page.error is not None and not page.bytes:
-        told = f"status {page.status}"
-        return page.error if page.error == told else f"none: {page.error}"
+        is_told = page.error.startswith(f"status {page.status}")
+        return page.error if is_told else f"none: {page.error}"
     kind = page.content_type or "no Content-Type"
     return f"status {page.status}, {kind}, {page.bytes:,} bytes"
 

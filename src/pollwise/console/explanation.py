@@ -208,10 +208,10 @@ def sources_told(learned: RateSources) -> str:
         own += f" ({learned.dates} of the latest told the time of a change)"
     if learned.prior_changes_per_day is None:
         return own
-    return (
-        f"pages like it: {rate(learned.prior_changes_per_day)}; {own} took away"
-        f" {100 * learned.own_share:.0f} % of the uncertainty"
-    )
+    others = f"pages like it: {rate(learned.prior_changes_per_day)}"
+    if not learned.polls:
+        return f"{others}; none of its own polls has told anything yet"
+    return f"{others}; {own} took away {100 * learned.own_share:.0f} % of the uncertainty"
 
 
 def reason_told(

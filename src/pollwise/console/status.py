@@ -16,7 +16,7 @@ from pollwise.console.quantities import (
 )
 from pollwise.console.remedies import always_remedy
 from pollwise.console.streams import stdout
-from pollwise.console.tables import folded, moment, pairs
+from pollwise.console.tables import brief, folded, moment, pairs
 from pollwise.insight.capacity import shortfall_words, taken_words
 from pollwise.insight.collection import CollectionStatus
 from pollwise.insight.forecasts import Interval
@@ -41,7 +41,7 @@ def print_status(status: Status) -> None:
     if status.last_changes:
         changes = Table("changed (UTC)", "times", folded("page"), title="Latest changes")
         for changed in status.last_changes:
-            changes.add_row(moment(changed.changed_at), str(changed.changes), changed.url)
+            changes.add_row(moment(changed.changed_at), str(changed.changes), brief(changed.url))
         console.print(changes)
     if status.failures:
         failures = Table(
@@ -51,14 +51,14 @@ def print_status(status: Status) -> None:
             title=_titled("Failing pages", status.failures, status.failing),
         )
         for failing in status.failures:
-            failures.add_row(str(failing.failures), failing.url, failing.error or "-")
+            failures.add_row(str(failing.failures), brief(failing.url), failing.error or "-")
         console.print(failures)
     if status.gone_pages:
         gone = Table(
             folded("page"), title=_titled("Pages that are gone", status.gone_pages, status.gone)
         )
         for url in status.gone_pages:
-            gone.add_row(url)
+            gone.add_row(brief(url))
         console.print(gone)
     if status.always_changes:
         restless = Table(
@@ -68,7 +68,7 @@ def print_status(status: Status) -> None:
             ),
         )
         for url in status.always_changes:
-            restless.add_row(url)
+            restless.add_row(brief(url))
         console.print(restless)
         console.print(f"differs at every poll: {always_remedy(status.database)}")
 
@@ -217,12 +217,12 @@ def _collection_tables(collection: CollectionStatus) -> Iterator[Table]:
     if collection.best:
         best = Table("relevance", folded("title"), folded("page"), title="Most relevant")
         for relevant in collection.best:
-            best.add_row(f"{relevant.relevance:.2f}", relevant.title or "-", relevant.url)
+            best.add_row(f"{relevant.relevance:.2f}", relevant.title or "-", brief(relevant.url))
         yield best
     if collection.newest:
         newest = Table("read (UTC)", folded("title"), folded("page"), title="Newest of the topic")
         for new in collection.newest:
-            newest.add_row(moment(new.first_seen_at), new.title or "-", new.url)
+            newest.add_row(moment(new.first_seen_at), new.title or "-", brief(new.url))
         yield newest
     if collection.sites:
         sites = Table(folded("host"), "relevant", "documents", title="Sites")
@@ -232,5 +232,5 @@ def _collection_tables(collection: CollectionStatus) -> Iterator[Table]:
     if collection.next_links:
         links = Table("value", folded("link"), folded("page"), title="Followed next")
         for link in collection.next_links:
-            links.add_row(f"{link.value:.2f}", link.anchor or "-", link.url)
+            links.add_row(f"{link.value:.2f}", link.anchor or "-", brief(link.url))
         yield links

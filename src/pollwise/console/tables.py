@@ -14,6 +14,7 @@ from pollwise.console.streams import stdout
 from pollwise.insight.words import moment
 
 __all__ = [
+    "brief",
     "folded",
     "moment",
     "pairs",
@@ -27,6 +28,9 @@ _LEAST = 16
 _WIDTH_OF_FILES = 10_000
 _MOST_PADDED = 80
 """The most characters for which all lines of a file are made longer."""
+_LONGEST = 4_000
+"""Cells of a text in a file: some URLs have a hundred thousand."""
+_LONGEST_FOLDED = 400
 _FEWEST_COLUMNS = 2
 _NARROWEST = 20
 """The columns of a terminal for which lines are drawn; what is narrower wraps them."""
@@ -54,8 +58,8 @@ def print_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
     """Print a table of one row or more on stdout, a line each, without last columns for which there
     is no room. Texts are shortened but in columns that are not to be wrapped.
 
-    Where stdout is no terminal texts are whole, and one that is very long takes more room on its
-    own line only.
+    Where stdout is no terminal texts are whole up to 4,000 cells, and one that is very long takes
+    more room on its own line only.
     """
     console = stdout()
     longest = [max(map(cell_len, texts)) for texts in zip(*rows, strict=True)]
@@ -91,7 +95,7 @@ def _lines(
     for column, width, text in zip(columns, widths, texts, strict=False):
         told, taken = text, cell_len(text)
         if not console.is_terminal:
-            width = max(width, taken)
+            width = max(width, min(taken, _LONGEST))
         if taken > width and not column.no_wrap:
             told = short(text, width)
             taken = cell_len(told)
@@ -167,6 +171,11 @@ def _widen(console: Console, table: Table) -> None:
 def folded(heading: str) -> Column:
     """A column whose long texts, such as URLs, are wrapped and not cut."""
     return Column(heading, overflow="fold")
+
+
+def brief(text: str) -> str:
+    """A text for a folded column: without its middle if that would take lines over lines."""
+    return short(text, _LONGEST_FOLDED)
 
 
 def short(name: str, width: int) -> str:

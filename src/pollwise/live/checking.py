@@ -11,6 +11,7 @@ from urllib.parse import urljoin
 
 from pollwise.errors import InputError, PostponedError, StateError, StoreInUseError
 from pollwise.insight.noise import MaskedPart, masked_part, masked_parts
+from pollwise.insight.words import duration
 from pollwise.live.clock import LiveClock
 from pollwise.live.control import ask
 from pollwise.live.opening import opened_again
@@ -34,6 +35,7 @@ from pollwise.web.own_headers import read_own_headers
 from pollwise.web.poller import WebPoller
 from pollwise.web.rendering.browser import require_browser
 from pollwise.web.seeing import read_beside
+from pollwise.web.stops import OVERLOADED, of_status
 from pollwise.web.urls import canonical, plain_scopes, scope_of
 
 __all__ = ["PageCheck", "check_page"]
@@ -294,7 +296,7 @@ def _nothing(result: FetchResult, error: str | None = None) -> PageCheck:
         final_url=result.final_url,
         fetches=0 if result.status is None else 1,
         status=result.status,
-        error=result.error or error or f"status {result.status}",
+        error=result.error or error or _refusal(result),
         content_type=result.content_type,
         kind=None,
         notice="",
@@ -313,6 +315,14 @@ def _nothing(result: FetchResult, error: str | None = None) -> PageCheck:
         noise=(),
         restless=(),
     )
+
+
+def _refusal(result: FetchResult) -> str:
+    """The status of an answer without usable content, and for how long its host wants no more."""
+    told = of_status(result.status)
+    if result.status in OVERLOADED and result.retry_after:
+        told += f"; its host asks to be left alone for {duration(result.retry_after)}"
+    return told
 
 
 def _told(

@@ -20,7 +20,7 @@ from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.rehearsal import rehearsal
 from pollwise.settings import Settings
 
-__all__ = ["has_compiled", "preparing", "rehearse", "what_compiles"]
+__all__ = ["has_compiled", "preparing", "rehearse"]
 
 _NICENESS = 5
 _LONGEST_JOIN = 2.0
@@ -30,13 +30,6 @@ _LONGEST_JOIN = 2.0
 def has_compiled(settings: Settings) -> bool:
     """Whether the policy of such settings was compiled before."""
     return is_compiled(_purpose(settings))
-
-
-def what_compiles() -> str:
-    """The runs that compile, in words: the first one, or each if nothing can be kept."""
-    if kernel_folder():
-        return "the first run"
-    return "every run, as nothing compiled can be kept (XDG_CACHE_HOME may name a folder for it),"
 
 
 def rehearse(settings: Settings, pages: int) -> None:

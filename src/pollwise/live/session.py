@@ -28,8 +28,9 @@ import uvloop
 
 from pollwise.errors import StateError, StoreDiskError, StoreError
 from pollwise.insight.words import duration
+from pollwise.kernel_folder import what_compiles
 from pollwise.live.clock import Clock, LiveClock
-from pollwise.live.compiling import has_compiled, preparing, rehearse, what_compiles
+from pollwise.live.compiling import has_compiled, preparing, rehearse
 from pollwise.live.garbage import short_searches
 from pollwise.live.incoming import Incoming
 from pollwise.live.journal import InitialState, Journal

@@ -66,10 +66,10 @@ def read_feed(body: bytes) -> Feed:
         sound = _sound(body)
         parsed = _parsed(sound)
         told = parsed["entries"]
-        links, base = _links(body)
+        links, bases = _links(body, len(told))
         entries = [
             _item(entry, published, base)
-            for entry, published in zip(told, _published(sound, told), strict=True)
+            for entry, published, base in zip(told, _published(sound, told), bases, strict=True)
         ]
     except UnreadableError:
         raise
@@ -83,15 +83,17 @@ def read_feed(body: bytes) -> Feed:
     return Feed(title, items, without_id, links)
 
 
-def _links(body: bytes) -> tuple[HubLinks, str]:
-    """What a feed says of hubs, and its xml:base: the library for feeds tells nothing of these."""
+def _links(body: bytes, count: int) -> tuple[HubLinks, Sequence[str]]:
+    """What a feed says of hubs, and the xml:base of each of its so many items (XML Base, section
+    4: relative to those around it): the library for feeds tells nothing of these.
+    """
     body = body.lstrip()
     if body.startswith(b"{"):
         feed = json.loads(body)
         hubs = feed.get("hubs")
         listed = [hub for hub in hubs if isinstance(hub, dict)] if isinstance(hubs, list) else []
         named = (hub.get("url") for hub in listed if str(hub.get("type")).lower() == "websub")
-        return HubLinks(_address(next(named, "")), _address(feed.get("feed_url"))), ""
+        return HubLinks(_address(next(named, "")), _address(feed.get("feed_url"))), [""] * count
     from lxml import etree
 
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
@@ -100,8 +102,12 @@ def _links(body: bytes) -> tuple[HubLinks, str]:
     for link in () if root is None else root.xpath(_LINKS):
         for relation in (link.get("rel") or "").lower().split():
             found.setdefault(relation, _address(link.get("href")))
-    base = "" if root is None else _address(root.get(_BASE))
-    return HubLinks(found.get("hub", ""), found.get("self", "")), base
+    bases = [""] * count
+    if root is not None and b"xml:base" in body:
+        own = [_address(item.base) for item in root.iter("{*}item", "{*}entry")]
+        # Of a broken feed the library may find other items.
+        bases = own if len(own) == count else [_address(root.get(_BASE))] * count
+    return HubLinks(found.get("hub", ""), found.get("self", "")), bases
 
 
 def _address(told: object) -> str:
@@ -150,7 +156,7 @@ def _published(body: bytes, entries: Sequence[Mapping[str, Any]]) -> list[str | 
 
 
 def _item(entry: Mapping[str, Any], published: str | None, base: str) -> tuple[ListedItem, bool]:
-    """An item that was published then, in a feed with this xml:base, and whether it has an id."""
+    """An item that was published then and has this xml:base, and whether it has an id."""
     title, url = _line(entry.get("title")), printable(str(entry.get("link") or ""))
     contents: Sequence[Mapping[str, Any]] = entry.get("content") or ()
     told = [entry.get("description"), *(content.get("value") for content in contents)]
@@ -169,7 +175,7 @@ def _item(entry: Mapping[str, Any], published: str | None, base: str) -> tuple[L
 
 
 def _under(base: str, url: str) -> str:
-    """The URL of an item in a feed with this xml:base (empty: none).
+    """The URL of an item with this xml:base (empty: none).
 
     >>> _under("/news/", "today"), _under("/news/", "http://h/"), _under("", "today")
     ('/news/today', 'http://h/', 'today')

@@ -142,7 +142,9 @@ def compare(memory: PageMemory, view: View) -> Comparison:
     )
     refused = tuple(mask for mask in noise.masks if mask.state is MaskState.REFUSED)
     found = fingerprint(view, held)
-    changed = is_changed(memory, found)
+    changed = is_changed(memory, found) and (
+        not view.blocks or is_changed(memory, fingerprint(_mark_flipped(view), held))
+    )
     going_on = tuple(
         mask
         for mask in found.masks
@@ -174,6 +176,21 @@ def compare(memory: PageMemory, view: View) -> Comparison:
         found.text_hash in memory.earlier_hashes,
         replace(remembered(memory, kept), noise=noise),
     )
+
+
+def _mark_flipped(view: View) -> View:
+    """What would be seen if the body began without its byte order mark, or with one it has not.
+
+    Nobody sees that mark; the hashes of pages that have one are made with it.
+    """
+    first, *others = view.blocks
+    if first.startswith(_BYTE_ORDER_MARK):
+        rest = first.removeprefix(_BYTE_ORDER_MARK)
+        return replace(view, blocks=(rest, *others) if rest else tuple(others))
+    return replace(view, blocks=(_BYTE_ORDER_MARK, *view.blocks))
+
+
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 def _begun_again(memory: PageMemory, view: View) -> Comparison:

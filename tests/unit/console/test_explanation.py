@@ -122,6 +122,13 @@ def test_after_many_polls(shown):
     assert "recent polls changed, changed back, first copy" in told
 
 
+def test_polls_that_told_nothing_took_away_no_uncertainty(shown):
+    never_had = replace(AFTER_MANY.learned_from, polls=0, dates=0, own_share=0.0)
+    told = shown(replace(AFTER_MANY, learned_from=never_had))
+    assert "pages like it: every 4 days; none of its own polls has told anything yet" in told
+    assert "uncertainty" not in told
+
+
 def test_of_rates_far_apart_only_the_ends_are_told(shown):
     told = shown(replace(AFTER_MANY, changes_per_day_between=(0.01, 100.0)))
     assert "change rate every 100 days to 4.2 an hour (90 %)" in told

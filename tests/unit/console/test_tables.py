@@ -7,7 +7,7 @@ import pytest
 from rich.table import Column, Table
 
 from pollwise.console.streams import stdout
-from pollwise.console.tables import _Shortened, print_lines
+from pollwise.console.tables import _LONGEST, _Shortened, print_lines
 
 WIDE = "京都の天気"
 MIXED = "日e\u0301" * 30
@@ -84,3 +84,11 @@ def test_what_is_wide_is_whole_in_a_file():
 def test_nothing_unseen_is_written():
     told = "\n".join(printed(ROWS))
     assert not {"\x1b", "\u202e", "\t"} & set(told)
+
+
+def test_a_text_without_end_is_cut_in_a_file_too():
+    *_, endless, _ = printed([("", "https://example.org/" + "x" * 120_000 + "/today", "new")])
+    assert len(endless) < _LONGEST + 200
+    assert "https://example.org/xxx" in endless
+    assert "…" in endless
+    assert "xxx/today" in endless

@@ -76,7 +76,7 @@ def test_first_copies_are_said_to_be_fetched_only_if_any_are_missing(
 
 
 def test_each_run_compiles_where_nothing_can_be_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr("pollwise.live.compiling.kernel_folder", str)
+    monkeypatch.setattr("pollwise.kernel_folder.kernel_folder", str)
     monkeypatch.setattr("pollwise.live.session.has_compiled", lambda settings: False)
     said: list[str] = []
     with Store.open(tmp_path / "pages.db") as store:
