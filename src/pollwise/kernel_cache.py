@@ -51,8 +51,9 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
         return lambda function: kernel(function, **options)
     if _config.DISABLE_JIT:
         return function
-    # Always said: else it would be as with the caller that happens to come first.
+    # Always said: else they would be as with the caller that happens to come first.
     options["_nrt"] = options.pop("allocates", True)
+    options.setdefault("forceinline", False)
     made = Kernel(function, targetoptions={"nopython": True, **options})
     made.keep_in(kernel_folder())
     return made

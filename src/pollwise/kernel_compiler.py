@@ -62,9 +62,14 @@ class _Linked(JITCodeLibrary):
     def _link_parts_into(self, module: Any) -> None:
         for part in self._parts:
             module.link_in(part._final_module, preserve=True)
-        # Only now: what may be left out, and nobody has called yet, would not be linked.
+
+    def _set_linkage_of_parts(self, module: Any, linkage: str) -> None:
+        """Say who else may call the parts that were linked into a module.
+
+        Only once all are: what nobody has called yet would be left out.
+        """
         for part in self._parts:
-            part._let_be_left_out(module)
+            part._set_linkage(module, linkage)
 
 
 class _Part(_Linked):
@@ -75,18 +80,20 @@ class _Part(_Linked):
         self._finalize_dynamic_globals()
         self._finalized = True
 
-    def _let_be_left_out(self, module: Any) -> None:
-        """Have a module, into which it was linked, keep its functions for its own calls only."""
+    def _set_linkage(self, module: Any, linkage: str) -> None:
+        """Say who else may call its functions in a module into which they were linked."""
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == binding.Linkage.external:
-                module.get_function(function.name).linkage = "linkonce_odr"
+                module.get_function(function.name).linkage = linkage
 
     def _get_module_for_linking(self) -> Any:
         """See numba; for callers that others compile."""
         if self._shared_module is None:
             self._shared_module = self._final_module.clone()
             self._link_parts_into(self._shared_module)
-            self._let_be_left_out(self._shared_module)
+            # In any number of modules, and what is not called there may be left out.
+            self._set_linkage_of_parts(self._shared_module, "linkonce_odr")
+            self._set_linkage(self._shared_module, "linkonce_odr")
             for other in dict.fromkeys(self._linking_libraries):
                 self._shared_module.link_in(other._get_module_for_linking(), preserve=True)
         return self._shared_module
@@ -98,6 +105,8 @@ class _Whole(_Linked):
     def finalize(self) -> None:
         """See numba."""
         self._link_parts_into(self._final_module)
+        # Nobody else calls them, so that arguments which they do not use need not be handed over.
+        self._set_linkage_of_parts(self._final_module, "internal")
         super().finalize()
 
 

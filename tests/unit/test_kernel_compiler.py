@@ -200,6 +200,26 @@ def test_a_part_is_compiled_once_for_whole_numbers_of_all_lengths(monkeypatch):
     assert once(np.int32(3)) == 6
 
 
+def test_a_part_is_made_part_of_its_callers_code_only_if_it_says_so():
+    @kernel
+    def next_of(number):
+        return number + 1
+
+    @kernel(forceinline=True)
+    def next_but_one(number):
+        return next_of(next_of(number))
+
+    @kernel
+    def summed(first, second):
+        return next_but_one(first) + next_but_one(second)
+
+    assert summed(1, 2) == 7
+    (part,) = next_of.overloads.values()
+    assert "alwaysinline" not in part.library.get_llvm_str()
+    (part,) = next_but_one.overloads.values()
+    assert "alwaysinline" in part.library.get_llvm_str()
+
+
 def test_who_has_nothing_compiled_calls_python(monkeypatch):
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
 
