@@ -34,7 +34,7 @@ from pollwise.policies.index.bayes_index import BayesianIndex
 
 BOUNDS = {
     "bytes a page": 240.0,
-    "instructions a decision": 21_000.0,
+    "instructions a decision": 19_500.0,
     "a decision, 100,000 pages to 1,000": 2.3,
     "calls a poll": 325.0 if sys.version_info < (3, 12) else math.inf,
 }
