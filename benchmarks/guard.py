@@ -38,7 +38,7 @@ BOUNDS = {
     "a decision, 100,000 pages to 1,000": 2.3,
     "calls a poll": 325.0 if sys.version_info < (3, 12) else math.inf,
 }
-TIMES = 5
+TIMES = 9
 DECISIONS = 50_000
 RUNS = 3
 FEW, MANY = 1_000, 100_000
