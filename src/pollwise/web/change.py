@@ -44,6 +44,7 @@ __all__ = [
     "unmodified",
 ]
 
+_BYTE_ORDER_MARK = "\ufeff"
 _EARLIER_VERSIONS = 12
 """The versions of a page that are remembered: enough for A/B tests and for servers behind a load
 balancer that disagree."""
@@ -188,9 +189,6 @@ def _mark_flipped(view: View) -> View:
         rest = first.removeprefix(_BYTE_ORDER_MARK)
         return replace(view, blocks=(rest, *others) if rest else tuple(others))
     return replace(view, blocks=(_BYTE_ORDER_MARK, *view.blocks))
-
-
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 def _begun_again(memory: PageMemory, view: View) -> Comparison:

@@ -9,9 +9,9 @@ Counting is the EM algorithm for the weights of a mixture (Laird, "Nonparametric
 estimation of a mixing distribution", 1978): a page counts for each rate with the probability that
 it has this rate, given the counts of the round before. The pages take turns, a few at each poll,
 so that no poll has to wait for a pass over all of them, and the fewer the more is known of each:
-then a poll changes it less. A round then lowers the prior of a rate by a part at most: if pages are
-counted while they change places, or are taken for slower for some polls, a rate that only one page
-has is not to become impossible. The functions are compiled.
+then a poll changes it less. From then on a round lowers the prior of a rate by a part at most: if
+the only page that has this rate is taken for slower while it is counted, as when it changes places
+with another one, the rate would be impossible until the next round. The functions are compiled.
 """
 
 import math
@@ -104,7 +104,7 @@ def _novelty(common: Any) -> float:
 
 @kernel
 def _start_round(state: IndexState) -> None:
-    """Begin a new round: what was counted in the one before becomes the prior."""
+    """Begin a new round: the prior becomes what was counted in the one before, but falls slowly."""
     common = state.shared[0]
     pages = max(common.pages, 1)  # all may be paused while one is polled
     kept = 1.0 - max(_novelty(common), _MOST_LOST) if common.round_time > 0.0 else 0.0
