@@ -130,6 +130,16 @@ def served_words(pages: int, hosts: int, *more: str) -> list[str]:
     return ["plain", "--hosts", str(hosts), "--pages", str(each), *more]
 
 
+def _await_polls(database: Path, polls: int, program: str) -> None:
+    """Wait until a program that has begun just now has kept so many polls."""
+    time.sleep(_BEGINS)
+    given_up_at = time.monotonic() + _MOST_WARMING
+    while sum(polls_kept(database).values()) < polls:
+        if time.monotonic() > given_up_at:
+            sys.exit(f"{program}: fewer than {polls} polls within {_MOST_WARMING:.0f} seconds")
+        time.sleep(3.0)
+
+
 def of_watch(rate: int, asked: str, times: int, words: Sequence[str], seconds: float) -> Cost:
     """`pollwise watch` of what is served by these words, once all was polled so many times."""
     with tempfile.TemporaryDirectory() as folder:
@@ -139,12 +149,7 @@ def of_watch(rate: int, asked: str, times: int, words: Sequence[str], seconds: f
             serving(log_file, *words) as urls,
             watching(urls, f"{rate}/second", place) as process,
         ):
-            time.sleep(_BEGINS)
-            given_up_at = time.monotonic() + _MOST_WARMING
-            while sum(polls_kept(place).values()) < times * len(urls):
-                if time.monotonic() > given_up_at:
-                    sys.exit(f"{rate}/second: not all pages were polled {times} times in time")
-                time.sleep(3.0)
+            _await_polls(place / "watch.db", times * len(urls), f"watch, {rate}/second")
             stretch = measured(process.pid, seconds)
         return cost("pollwise", asked, Log.read(log_file), stretch)
 
@@ -159,6 +164,8 @@ def of_crawler(library: str, python: Path, job: str, words: Sequence[str], secon
             command = [str(python), str(CRAWLERS[library]), job, str(listed)]
             with subprocess.Popen(command) as process:
                 time.sleep(_CRAWLER_WARMING)
+                if process.poll() is not None:
+                    sys.exit(f"{library} ended with status {process.returncode}: it must run on")
                 stretch = measured(process.pid, seconds)
                 process.terminate()
         return cost(library, "all it can", Log.read(log_file), stretch)
@@ -179,7 +186,8 @@ def of_collect(words: Sequence[str], seconds: float) -> Cost:
                     [*POLLWISE, "collect", *told], env=ENVIRONMENT, stdout=said, stderr=said
                 ) as process,
             ):
-                time.sleep(_CRAWLER_WARMING)
+                # It may have to compile first.
+                _await_polls(place / "collection.db", _HOSTS, "collect")
                 stretch = measured(process.pid, seconds)
                 process.send_signal(signal.SIGINT)
         return cost("pollwise", "all it can", Log.read(log_file), stretch)

@@ -86,7 +86,7 @@ def decision_ratio() -> float:
 def polls_so_far(place: Path) -> int:
     """How many polls a watch has kept; none before its database is made."""
     try:
-        return sum(polls_kept(place).values())
+        return sum(polls_kept(place / "watch.db").values())
     except StoreError:
         return 0
 

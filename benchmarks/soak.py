@@ -42,7 +42,7 @@ def main() -> int:
                     print(f"minute {minute + 1}: {sizes[-1]:.0f} MB, {on_disk:.0f} MB on the disk")
                     sys.stdout.flush()
                 stopped_at = time.monotonic()
-            kept = sum(polls_kept(place).values())
+            kept = sum(polls_kept(place / "watch.db").values())
         log = Log.read(log_file)
     answers = int(((log.page >= 0) & (log.ended_at < stopped_at)).sum())
     seconds = stopped_at - log.begun_at.min()

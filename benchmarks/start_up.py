@@ -79,7 +79,7 @@ def starts(hosts: int, pages: int, times: int, place: Path) -> list[float]:
 
 
 def min_polls(place: Path, pages: int) -> int:
-    polls = polls_kept(place)
+    polls = polls_kept(place / "watch.db")
     return min(polls.values()) if len(polls) == pages else 0
 
 

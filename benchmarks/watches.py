@@ -53,7 +53,7 @@ def early(log: Log, delay: float) -> int:
     return int((log.gaps()[1] < delay - TOLERANCE).sum())
 
 
-def polls_kept(place: Path) -> dict[str, int]:
+def polls_kept(database: Path) -> dict[str, int]:
     """How many polls of each page, by its URL, the database has."""
-    with Store.open_readonly(place / "watch.db") as store:
+    with Store.open_readonly(database) as store:
         return {record.page.url: record.polls for record in store.pages()}
