@@ -23,7 +23,7 @@ from pollwise.simulation.worlds.world import World
 from pollwise.types import Budget
 from pollwise.units import DAY
 
-__all__ = ["CalibrationReport", "Coverage", "Decile", "Period", "calibration_of"]
+__all__ = ["CalibrationReport", "Coverage", "Decile", "Period", "calibration_of", "waits"]
 
 Floats = NDArray[np.float64]
 
@@ -211,7 +211,7 @@ class _Outcomes:
         self._witness = witness.polls
         changes = history.changes
         self._page = np.repeat(np.arange(len(changes.born)), np.diff(changes.offsets))
-        self._waited = _waits(changes, polls, history.end)
+        self._waited = waits(changes, polls, history.end)
 
     def of(self, now: float, forecast: Forecast, present: NDArray[np.bool_]) -> Period:
         """The forecast made at `now`, and what happened."""
@@ -227,7 +227,7 @@ class _Outcomes:
         return Period(now, forecast, count * DAY / forecast.horizon, freshness, delay)
 
 
-def _waits(changes: Changes, polls: Polls, end: float) -> Floats:
+def waits(changes: Changes, polls: Polls, end: float) -> Floats:
     """Seconds from each change to the next poll of its page, or to the end of page or history."""
     order = np.argsort(polls.page_ids, kind="stable")
     times = polls.times[order]

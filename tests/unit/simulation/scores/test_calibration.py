@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.unit.simulation.poisson_pages import PoissonPages
 
 from pollwise.errors import InputError
 from pollwise.metrics import Changes, Polls
@@ -15,33 +16,14 @@ from pollwise.simulation.scores.calibration import (
     CalibrationReport,
     Decile,
     _reliability,
-    _waits,
     calibration_of,
+    waits,
 )
 from pollwise.simulation.scores.witness import WITNESSED, Witness
-from pollwise.simulation.worlds.world import Recorded
 from pollwise.simulation.worlds.zipf import Zipf
-from pollwise.types import Budget, Page
+from pollwise.types import Budget
 
 DAY = 86_400.0
-
-
-class PoissonPages(Recorded):
-    """Pages whose rates are spread evenly in their logarithm; they change as Poisson processes."""
-
-    def __init__(self, pages: int, days: float, seed: int = 4) -> None:
-        super().__init__()
-        rng = np.random.default_rng(seed)
-        rates = np.exp(rng.uniform(np.log(0.02), np.log(2.0), pages)) / DAY
-        self.end = days * DAY
-        self.rates = dict(enumerate(rates.tolist()))
-        times = [np.sort(rng.random(rng.poisson(rate * self.end))) * self.end for rate in rates]
-        self._changes_made = Changes.of(times, np.zeros(pages), np.full(pages, math.inf))
-        self._pages_made = [Page(i) for i in range(pages)]
-        self.reset(0)
-
-    def reset(self, seed: int, duration: float = math.inf) -> None:
-        self._set_history(self._pages_made, self._changes_made)
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +120,7 @@ def test_changes_wait_for_the_next_poll_or_the_end():
         [np.array([1.0, 5.0, 6.0]), np.array([2.0])], np.zeros(2), np.array([math.inf, 7.0])
     )
     polls = Polls(np.array([0, 0]), np.array([3.0, 5.0]))
-    assert _waits(changes, polls, end=10.0).tolist() == [2.0, 0.0, 4.0, 5.0]
+    assert waits(changes, polls, end=10.0).tolist() == [2.0, 0.0, 4.0, 5.0]
 
 
 def test_a_witness_polls_as_its_policy_does():
