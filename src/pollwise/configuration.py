@@ -129,9 +129,11 @@ def read_configuration(path: Path) -> Configuration:
     """Read a file; paths in it are beside it. `InputError` names file, table, key and mend."""
     document = _document(path)
     tables = ("watch", *_TABLES)
-    for name in document:
+    for name, value in document.items():
         if name not in tables and any(name == key.name for key in _WATCH):
             raise InputError(f"{path}: {name} is a key of [watch]; write it below such a line")
+        if name not in tables and not isinstance(value, dict | list):
+            _check_keys([name], (key.name for key in _WATCH), f"{path}: above all tables", "key")
     _check_keys(document, tables, str(path), "table")
     place = f"{path}: [watch]"
     told = _values(_table(document.get("watch", {}), place), _WATCH, place, path.parent)

@@ -147,6 +147,7 @@ def test_what_is_not_told_is_none(path):
     ("text", "told"),
     [
         ("budget = '1/day'", ": budget is a key of [watch]; write it below such a line"),
+        ("bugdet = 1", ": above all tables: unknown key 'bugdet'; the nearest known one is budget"),
         ("[wacth]", ": unknown table 'wacth'; the nearest known one is watch"),
         ("[watch]\nbugdet = 1", ": [watch]: unknown key 'bugdet'; the nearest known one is budget"),
         ("[watch]\nbudget = 5", ": [watch] budget: expected a text (polls a time"),
