@@ -134,7 +134,7 @@ def _await_polls(database: Path, polls: int, program: str) -> None:
     """Wait until a program that has begun just now has kept so many polls."""
     time.sleep(_BEGINS)
     given_up_at = time.monotonic() + _MOST_WARMING
-    while sum(polls_kept(database).values()) < polls:
+    while not database.exists() or sum(polls_kept(database).values()) < polls:
         if time.monotonic() > given_up_at:
             sys.exit(f"{program}: fewer than {polls} polls within {_MOST_WARMING:.0f} seconds")
         time.sleep(3.0)
