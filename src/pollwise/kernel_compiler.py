@@ -7,6 +7,9 @@ halves the time to compile a policy. A part that Python calls as well is compile
 Kernels that call each other in a circle cannot be compiled so, nor one that Python calls while
 another is being compiled.
 
+Of several processes that need the same kernel at once one compiles it, and the others wait for what
+it keeps on disk.
+
 Code that was kept on disk is not parsed, as numba does in case that other functions call it, before
 one does; and what numba needs itself is loaded in less than half of the time.
 
@@ -16,9 +19,10 @@ Not all of what this builds upon is public, so pollwise asks for the versions of
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cached_property, partial
 from importlib.util import find_spec
+from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -35,6 +39,8 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import nrtdynmod
+
+from pollwise.kernel_folder import alone
 
 __all__ = ["Kernel"]
 
@@ -189,16 +195,32 @@ class _KernelCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any], folder: str) -> None:
         self._impl_class = partial(_KeptResults, folder=folder)
+        self._alone = ExitStack()
         super().__init__(function)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """See numba; what cannot be read, as after a loss of power, is compiled anew."""
+        """See numba; if nothing is kept, the caller alone compiles until it lets go.
+
+        Whoever waited for it finds what it kept.
+        """
+        kept = self._read(sig, target_context)
+        if kept is None:
+            self._alone.enter_context(alone(Path(f"{self._cache_file._index_path}.lock")))
+            kept = self._read(sig, target_context)
+        return kept
+
+    def _read(self, sig: Any, target_context: Any) -> Any:
+        """What is kept; what cannot be read, as after a loss of power, is compiled anew."""
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # damaged pickles raise any
             with suppress(OSError):
                 self.flush()
             return None
+
+    def let_go(self) -> None:
+        """Let others compile it."""
+        self._alone.close()
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """See numba; the disk may be full, or another process removes the folder."""
@@ -275,6 +297,8 @@ class Kernel(CPUDispatcher):
                 return super().compile(sig)
             finally:
                 Kernel._under_way -= 1
+                if isinstance(self._cache, _KernelCache):
+                    self._cache.let_go()
                 self._cache, self._compiler.pipeline_class = kept
 
     def get_call_template(self, args: Any, kws: Any) -> Any:

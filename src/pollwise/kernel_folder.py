@@ -80,14 +80,17 @@ def note_compiled(purpose: str) -> None:
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[None]:
-    """Wait until no other process is in this context, for the same folder."""
-    if folder := kernel_folder():
-        Path(folder).mkdir(parents=True, exist_ok=True)  # another process may have removed it
-        with Path(folder, "compiling").open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
-    else:
+def alone(file: Path) -> Iterator[None]:
+    """Wait until no other process is in this context, for the same file, which is made.
+
+    Where it cannot be made, or locked, nobody is waited for.
+    """
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)  # another process may have removed it
+            opened = held.enter_context(file.open("w"))
+            fcntl.flock(opened, fcntl.LOCK_EX)
+            held.callback(fcntl.flock, opened, fcntl.LOCK_UN)  # a fork may have it open, too
         yield
 
 

@@ -3,14 +3,17 @@
 import ast
 import fcntl
 import os
+import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import pollwise.kernel_cache
 import pollwise.kernel_folder
+from pollwise.kernel_folder import alone
 
 CALLED = """\
 from little.kernel_cache import kernel
@@ -201,46 +204,30 @@ def test_nothing_is_noted_where_nothing_can_be_kept(little: Little, tmp_path: Pa
     assert ended.stdout.strip() == "False"
 
 
-def with_kernels_in(folder: Path) -> dict[str, str]:
-    """The environment of a process that keeps its kernels there."""
-    package = Path(pollwise.kernel_folder.__file__).parents[1]
-    return os.environ | {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(package)}
+def test_what_another_process_compiles_is_waited_for(little: Little) -> None:
+    little.edit(factor=2, addend=1)
+    little.run()
+    [lock] = (little.package / "__pycache__").glob("little-kernels-*/*/caller.answer-*.lock")
+    kept = {path: path.read_bytes() for path in lock.parent.glob("caller.answer-*.nb?")}
+    assert len(kept) == 2
+    for path in kept:
+        path.unlink()
+    command = [sys.executable, "-c", "import little.caller"]
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        process = subprocess.Popen(command, env=little.environment, stdout=subprocess.PIPE)
+        while not re.search(rf"-> FLOCK .* {process.pid} ", Path("/proc/locks").read_text()):
+            assert process.poll() is None
+            time.sleep(0.05)
+        for path, content in kept.items():
+            path.write_bytes(content)
+    answer, hits = process.communicate(timeout=60)[0].split()
+    assert (answer, hits) == (b"21", b"1")
 
 
-def test_a_folder_that_was_removed_meanwhile_is_made_again(tmp_path: Path) -> None:
-    program = (
-        "import shutil\n"
-        "from pollwise.kernel_folder import alone, kernel_folder\n"
-        "shutil.rmtree(kernel_folder())\n"
-        "with alone():\n"
-        "    print('alone')\n"
-    )
-    command = [sys.executable, "-c", program]
-    ended = subprocess.run(
-        command, env=with_kernels_in(tmp_path), capture_output=True, text=True, check=True
-    )
-    assert ended.stdout == "alone\n"
-
-
-def test_one_process_compiles_at_a_time(tmp_path: Path) -> None:
-    program = (
-        "import sys\n"
-        "from pollwise.kernel_folder import alone\n"
-        "with alone():\n"
-        "    print('begun', flush=True)\n"
-        "    sys.stdin.read()\n"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=with_kernels_in(tmp_path),
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"begun\n"
-    [place] = tmp_path.glob("*/compiling")
-    with place.open() as file:
-        with pytest.raises(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        process.communicate(timeout=60)
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def test_nobody_is_waited_for_where_no_file_can_be_made(tmp_path: Path) -> None:
+    with alone(tmp_path / "a folder" / "that is made" / "lock"):
+        assert (tmp_path / "a folder" / "that is made" / "lock").exists()
+    (tmp_path / "in the way").touch()
+    with alone(tmp_path / "in the way" / "lock"):
+        pass

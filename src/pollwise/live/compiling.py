@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from multiprocessing.context import SpawnProcess
 
 from pollwise.child_processes import end_with_parent, without_interrupts
-from pollwise.kernel_folder import alone, is_compiled, kernel_folder, note_compiled
+from pollwise.kernel_folder import is_compiled, kernel_folder, note_compiled
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.rehearsal import rehearsal
 from pollwise.settings import Settings
@@ -33,14 +33,10 @@ def has_compiled(settings: Settings) -> bool:
 
 
 def rehearse(settings: Settings, pages: int) -> None:
-    """Compile, or load, all that the policy of these settings needs; waits for it.
-
-    Of two that compile at once, what one keeps on disk would be lost to the other.
-    """
-    with contextlib.nullcontext() if has_compiled(settings) else alone():
-        for _ in rehearsal(settings.policy(pages)):
-            pass
-        note_compiled(_purpose(settings))
+    """Compile, or load, all that the policy of these settings needs; waits for it."""
+    for _ in rehearsal(settings.policy(pages)):
+        pass
+    note_compiled(_purpose(settings))
 
 
 @asynccontextmanager
