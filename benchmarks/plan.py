@@ -7,12 +7,14 @@ quarter of the time it is asked what the pages of that moment would bring under 
 quarter and half of it, twice and four times as much. Each answer is held against what another
 replay, under the other budget from its begin on, brought for these pages until the next moment.
 The figure is that of the objective: of the time the share in which copies are out of date, the mean
-delay, or the changes found a day. Its ratios to that under the first budget are told.
+delay, or the changes found a day. Its ratios to that under the first budget are told. A history in
+which the smallest budget has not gone round all pages by the first moment is passed over.
 """
 
 import argparse
 import json
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -104,6 +106,11 @@ def _outcomes(aim: str, changes: Changes, polls: Polls, born: Floats, edges: Flo
     return found
 
 
+def is_too_short(world: Recorded, budget: float) -> bool:
+    """Whether the smallest budget does not go round all pages before the first moment."""
+    return WARM_UP * (world.end - world.begin) < DAY / (min(FACTORS) * budget)
+
+
 def outlook(world: Recorded, history: str, aim: str, budget: float) -> Outlook:
     """Forecasts and outcomes of a history; `budget` in polls a day and page."""
     changes = world.changes
@@ -132,7 +139,7 @@ def outlook(world: Recorded, history: str, aim: str, budget: float) -> Outlook:
 
 
 def table(outlooks: Sequence[Outlook]) -> str:
-    """In Markdown, with the typical error of each factor in the last row."""
+    """In Markdown; the last rows have the mean error of the logarithms, as a ratio."""
     names = [f"x{factor:g}" for factor in FACTORS[1:]]
     lines = [
         f"| history | figure | under the budget | {' | '.join(names)} |",
@@ -164,6 +171,9 @@ def main() -> None:
     outlooks = []
     for name in arguments.history:
         world = known[name].read(arguments.traces)
+        if is_too_short(world, arguments.budget):
+            print(f"{name} is too short for this budget", file=sys.stderr)
+            continue
         outlooks += [outlook(world, name, aim, arguments.budget) for aim in OBJECTIVES]
     if arguments.json:
         print(json.dumps([asdict(one) for one in outlooks], indent=1))
