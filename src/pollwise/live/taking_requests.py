@@ -67,7 +67,11 @@ class RequestTaker:
 
     @asynccontextmanager
     async def beside(self, journal: Journal) -> AsyncIterator[None]:
-        """A context for a run in which requests are taken in; what goes wrong ends the run."""
+        """A context for a run in which requests are taken in; what goes wrong ends the run.
+
+        Those that wait already are taken in before it begins.
+        """
+        await self._take_in_all(journal, carry_out_waiting)
         looking = self._incoming.begin(self._look(journal))
         try:
             yield
