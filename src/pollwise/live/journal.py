@@ -194,6 +194,10 @@ class Journal:
         await self._committed
         self._committed = self._incoming.begin(self._commit(batch, turn))
 
+    async def told(self) -> None:
+        """Wait until all turns that were recorded are in the store, and were told."""
+        await self._committed
+
     async def _commit(self, batch: Batch, turn: Progress) -> None:
         begun_at = monotonic()
         await self.write(self._store.commit, batch)
