@@ -40,7 +40,7 @@ def with_room(length: int, dtype: Any, shape: tuple[int, ...] = ()) -> NDArray[A
     """Zeros for at least `length` elements of this shape; a long array has room for many more.
 
     It takes the addresses of half the memory that the machine has, and memory for what is written.
-    Where addresses are limited, there is as much room as is asked for.
+    Where addresses or data are limited, there is as much room as is asked for.
     """
     element = np.dtype(dtype).itemsize * math.prod(shape)
     if length * element >= _LONG:
@@ -51,7 +51,8 @@ def with_room(length: int, dtype: Any, shape: tuple[int, ...] = ()) -> NDArray[A
 @cache
 def _free_addresses() -> int:
     """How many bytes of addresses an array may take without a use for them."""
-    is_limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    limits = (resource.getrlimit(one)[0] for one in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    is_limited = any(limit != resource.RLIM_INFINITY for limit in limits)
     counts_as_memory = _OVERCOMMIT.exists() and _OVERCOMMIT.read_text().strip() == _NEVER
     if is_limited or counts_as_memory:
         return 0

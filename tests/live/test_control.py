@@ -201,6 +201,33 @@ async def test_once_tells_by_its_status_that_a_page_is_gone(programs, server):
     assert (status, f"{a}  (gone (404))" in told) == (3, True), told
 
 
+async def test_once_polls_first_what_was_signalled_before(programs, server):
+    pages = [server.url(f"/{name}") for name in "abc"]
+    once = ("watch", "--once", "--crawl-delay", "0.1")
+    assert (await programs.run(*once, "--budget", "1/second", *pages))[0] == 0
+    server.set_page("/c", "<p>another")
+    assert (await programs.run("signal", pages[2]))[0] == 0
+    status, told = await programs.run(*once, "--budget", "1/day")
+    assert (status, "1 poll," in told, "+ another" in told) == (3, True, True), told
+
+
+async def test_what_a_sitemap_told_one_call_is_a_signal_for_the_next(programs, server):
+    sitemap, *pages = (server.url(f"/{name}") for name in ("sitemap.xml", "a", "b", "c"))
+    entries = "".join(f"<url><loc>{url}</loc></url>" for url in pages[:2])
+    begin = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>"
+    server.set_page("/sitemap.xml", f"{begin}{entries}</urlset>", content_type="text/xml")
+    once = ("watch", "--once", "--crawl-delay", "0.1")
+    assert (await programs.run(*once, "--budget", "1/second", sitemap, *pages))[0] == 0
+    entries += f"<url><loc>{pages[2]}</loc></url>"
+    server.set_page("/sitemap.xml", f"{begin}{entries}</urlset>", content_type="text/xml")
+    server.set_page("/c", "<p>another")
+    assert (await programs.run("signal", sitemap))[0] == 0
+    status, told = await programs.run(*once, "--budget", "1/day")
+    assert (status, "1 poll," in told, "another" in told) == (3, True, False), told
+    _, told = await programs.run(*once)
+    assert f"signalled: {pages[2]}" in told
+
+
 async def test_who_removes_a_page_of_a_list_hears_that_it_comes_back(programs, server, tmp_path):
     a, b = server.url("/a"), server.url("/b")
     (tmp_path / "pages.txt").write_text(f"{a}\n")

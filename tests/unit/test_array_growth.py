@@ -53,10 +53,11 @@ def test_only_what_is_written_takes_memory() -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 17  # in kB
 
 
-def test_where_addresses_are_limited_there_is_as_much_as_is_asked_for() -> None:
+@pytest.mark.parametrize("limited", ["AS", "DATA"])
+def test_where_addresses_are_limited_there_is_as_much_as_is_asked_for(limited: str) -> None:
     code = (
         "import resource; from pollwise.array_growth import with_room;"
-        "resource.setrlimit(resource.RLIMIT_AS, (1 << 40, resource.RLIM_INFINITY));"
+        f"resource.setrlimit(resource.RLIMIT_{limited}, (1 << 40, resource.RLIM_INFINITY));"
         f"print(len(with_room({LONG}, 'i8')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Generic, Self, TypeVar
 
 from pollwise.errors import StoreBusyError
-from pollwise.events import Command, Event, page_of_row
+from pollwise.events import Command, Event, Signalled, page_of_row
 from pollwise.live.clock import Clock
 from pollwise.live.incoming import Incoming
 from pollwise.live.progress import Progress
@@ -194,6 +194,10 @@ class Journal:
         await self._committed
         self._committed = self._incoming.begin(self._commit(batch, turn))
 
+    async def told(self) -> None:
+        """Wait until all turns that were recorded are in the store, and were told."""
+        await self._committed
+
     async def _commit(self, batch: Batch, turn: Progress) -> None:
         begun_at = monotonic()
         await self.write(self._store.commit, batch)
@@ -249,6 +253,9 @@ class Journal:
 
     def _batch(self, turn: Progress) -> Batch:
         self._untold.update([one.page_id for one in turn.observations])
+        for event in turn.events:
+            if isinstance(event, Signalled):  # it counts until the page is polled
+                self._untold.update(event.page_ids)
         learned = self._scheduler.policy.state_dict(sorted(self._untold)) if self._untold else None
         if learned:  # an awaited policy gives nothing yet
             self._untold.clear()

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pollwise.errors import InputError
 from pollwise.events import Signalled
 from pollwise.live.progress import Progress
+from pollwise.live.requests import SignalPages, encode_request
 from pollwise.store import Store
 from pollwise.store.records import FoundItem
+from pollwise.types import Page
 from pollwise.units import DAY
 from pollwise.watched_pages import Watched
 from pollwise.web.urls import joined, scope_of
@@ -18,7 +20,7 @@ __all__ = ["ListedPages"]
 
 
 class ListedPages:
-    """What lists told anew since `carry_out` was called last."""
+    """What lists told anew, and nobody has carried out yet."""
 
     def __init__(self) -> None:
         self._told: deque[_List] = deque()
@@ -43,9 +45,24 @@ class ListedPages:
 
         Of thousands it takes a moment. After an error the next call gives them.
         """
+        pages = self._taken(store)
+        return [
+            Signalled(now, tuple(page.id for page in found), polled_at)
+            for polled_at, found in pages.items()
+        ]
+
+    def leave(self, store: Store, now: float) -> None:
+        """Have the next run take in what else `carry_out` would give, as this one ends."""
+        with store.together():
+            for found in self._taken(store).values():
+                signalled = SignalPages(tuple(page.url for page in found))
+                store.put_request(encode_request(signalled), now)
+
+    def _taken(self, store: Store) -> dict[float, list[Page]]:
+        """The pages, by the time of the poll that told of them."""
         lists = tuple(self._told)
         told = {url: times for one in lists for url, times in one.pages()}
-        page_ids: dict[float, list[int]] = {}
+        pages: dict[float, list[Page]] = {}
         for url, record in store.find_pages([*told]).items():
             changed_at, polled_at = told[url]
             if record.page.seen_at is None:
@@ -54,10 +71,10 @@ class ListedPages:
             if changed_at is not None and changed_at % DAY == 0.0:
                 latest += DAY  # no more than the day is told
             if latest > record.page.seen_at:
-                page_ids.setdefault(polled_at, []).append(record.page.id)
+                pages.setdefault(polled_at, []).append(record.page)
         for _ in lists:  # others may have come behind them
             self._told.popleft()
-        return [Signalled(now, tuple(ids), polled_at) for polled_at, ids in page_ids.items()]
+        return pages
 
 
 @dataclass(frozen=True, slots=True)

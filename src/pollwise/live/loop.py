@@ -5,37 +5,21 @@ a `Clock`, so it runs just as well in a test, where the time is made up and page
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from pollwise.events import Added, Event, HostFreed, PolicyReady, Staffed, Tick
+from pollwise.events import Added, Event, Tick
 from pollwise.live.clock import Clock
 from pollwise.live.incoming import Incoming
-from pollwise.live.progress import Progress, heeded, progress_of, remask
+from pollwise.live.news import News
+from pollwise.live.progress import Progress, progress_of
+from pollwise.live.turn_pace import TurnPace
 from pollwise.live.under_way import MANY, UnderWay
-from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.types import Budget
 from pollwise.watched_pages import Watched
 from pollwise.web.poller import Poller
 
 __all__ = ["run"]
-
-_TURNS = Budget(rate=20.0, burst=10.0)
-"""Turns of the loop a second, and at once, that need not wait: each costs a commit and more,
-however few polls have ended in it. Others wait for their time where nothing hangs on it: if the
-budget is spent, or most polls are still under way."""
-_SHARED = 4
-"""A turn in which so many polls end counts twice: there are many of them, and half as many turns
-cost less than that each waits 50 ms longer."""
-_CROWDED = 16
-"""One in which so many end counts four times, for the same reason."""
-_MOST_OWED = 0.25
-"""Seconds that turns with so many polls are put off for those before that could not wait; others
-owe nothing, as a host alone would hardly be polled."""
-_STAFF_PERIOD = 1.0
-"""Seconds after which the staff is asked for again, though nothing has happened."""
 
 
 async def run(
@@ -67,49 +51,18 @@ async def run(
     under_way = UnderWay(poller, watched)
     stopping = asyncio.ensure_future(stop.wait())
     incoming = Incoming() if incoming is None else incoming
-    staffed: int | None = None
-    awaited = [] if policy_ready is None else [policy_ready]
-    remasked: set[int] = set()
-    turns = CellRate(_TURNS)
-
-    def news() -> Iterator[Event]:
-        """What has happened besides the polls, each heeded when it is asked for."""
-        nonlocal staffed
-        if staff is not None and (wanted := staff()) != staffed:
-            staffed = wanted
-            yield Staffed(clock(), wanted)
-        if awaited and awaited[0].done():
-            awaited.pop().result()
-            yield PolicyReady(clock())
-        for event in heeded(incoming.take(), watched, clock()):
-            if isinstance(event, HostFreed):
-                under_way.looks(event.page_id)
-            yield event
-        for change in incoming.take_remasked():
-            if change.page_id in watched:
-                remask(watched, change)
-                under_way.remask(change)
-                remasked.add(change.page_id)
-
-    def told(turn: Progress, events: Sequence[Event]) -> Progress:
-        """A turn with its events, and what is remembered of pages with other masks."""
-        memories = {one: watched[one].memory for one in remasked if one in watched}
-        remasked.clear()
-        return replace(turn, events=tuple(events), remembered=memories)
-
+    news = News(under_way, watched, clock, incoming, staff=staff, policy_ready=policy_ready)
+    pace = TurnPace()
     try:
         while not stop.is_set():
             events: list[Event] = []
             wake_at = 0.0
-            for event in news():
+            for event in news.take():
                 events.append(event)
                 wake_at = under_way.obey(scheduler.handle(event))
             # Only now, as a poll that has ended may be of a page of which something else is wanted.
             turn = progress_of(under_way.ended(), watched, clock())
-            is_shared = len(turn.reports) >= _SHARED
-            turns.next_at = min(turns.next_at, clock() + (_MOST_OWED if is_shared else 0.0))
-            is_crowded = len(turn.reports) >= _CROWDED
-            turns.spend(4.0 if is_crowded else 2.0 if is_shared else 1.0, clock())
+            pace.turned(len(turn.reports), clock())
             for event in turn.events if events or turn.events else (Tick(clock()),):
                 events.append(event)
                 wake_at = under_way.obey(scheduler.handle(event))
@@ -118,7 +71,7 @@ async def run(
             # By the time that the scheduler went by: to begin its polls may take as long as the
             # budget needs for the next one.
             is_spent = scheduler.budget_free_at > events[-1].now
-            await record(told(turn, events))
+            await record(news.told(turn, events))
             # The loop holds no content while it waits: it may be all that there is room for.
             turn = Progress((), ())
             if under_way.error is not None:
@@ -126,20 +79,12 @@ async def run(
             if is_over is not None and not under_way.polls and is_over(wake_at):
                 stop.set()
             while not (stop.is_set() or under_way.news().done() or clock() >= wake_at):
-                if staff is not None and staff() != staffed:
+                if news.has_come():
                     break
-                if (awaited and awaited[0].done()) or incoming.arrived().done():
-                    break
-                look_at = wake_at if staff is None else min(wake_at, clock() + _STAFF_PERIOD)
-                waits_for: list[asyncio.Future[Any]] = [
-                    *([under_way.news()] if under_way.polls else []),
-                    *awaited,
-                    incoming.arrived(),
-                    stopping,
-                ]
-                await clock.wait(waits_for, look_at)
+                polled = [under_way.news()] if under_way.polls else []
+                await clock.wait([*polled, *news.awaited(), stopping], news.look_at(wake_at))
             ends_early: list[asyncio.Future[Any]] = [stopping]
-            put_off = turns.next_at
+            put_off = pace.next_at
             if not is_spent:  # else a free host, or a free place on the staff, waits for the turn
                 ends_early.append(under_way.many())
                 if under_way.awaited <= MANY:
@@ -149,12 +94,12 @@ async def run(
             while clock() < put_off and not any(one.done() for one in ends_early):
                 await clock.wait(ends_early, put_off)
         # The scheduler takes in what arrived at the last moment before it is recorded.
-        events = list(news())
+        events = list(news.take())
         turn = progress_of(await under_way.cut_short(), watched, clock())
         events += turn.events
         for event in events:
             scheduler.handle(event)
-        await record(told(turn, events))
+        await record(news.told(turn, events))
         if under_way.error is not None:
             raise under_way.error
     finally:

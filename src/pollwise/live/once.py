@@ -22,7 +22,9 @@ class Once:
     """Spends what the budget allowed since the last run ended, at most one poll of every page.
 
     First copies go at their own rate besides; where the budget holds for them too, it allows as
-    many as wait. `scheduler` has been restored and has had no event yet. `say` is told of a wait.
+    many as wait. None begins in the first turn, which takes in what has waited for the call, such
+    as signals. `scheduler` has been restored and has had no event yet. `say` is told of a wait.
+    `staffed` gives how many polls may be under way (None: any number).
     """
 
     def __init__(
@@ -31,11 +33,14 @@ class Once:
         pages: Iterable[Page],
         clock: Clock,
         say: Callable[[str], None],
+        staffed: Callable[[], int] | None = None,
     ) -> None:
         self._scheduler = scheduler
         self._clock = clock
         self._say = say
+        self._staffed = staffed
         self._waits_until = -math.inf
+        self._is_first_turn = True
         self._spent = 0.0
         wanted = [page for page in pages if not page.paused]
         now, rate = clock(), scheduler.budget.rate
@@ -64,15 +69,11 @@ class Once:
 
         return counted
 
-    def staff(self, staff: Callable[[], int] | None) -> Callable[[], int]:
-        """How many polls may be under way: those that `staff` allows, none when all is spent."""
-
-        def staffed() -> int:
-            if self.is_spent():
-                return 0
-            return _MANY if staff is None else staff()
-
-        return staffed
+    def staff(self) -> int:
+        """How many polls may be under way now; none when all is spent."""
+        if self._is_first_turn or self.is_spent():
+            return 0
+        return _MANY if self._staffed is None else self._staffed()
 
     def is_spent(self) -> bool:
         """Whether no poll is to begin any more."""
@@ -85,6 +86,9 @@ class Once:
 
         `wake_at` is when the scheduler wants to be asked again (UTC seconds).
         """
+        was_first_turn, self._is_first_turn = self._is_first_turn, False
+        if was_first_turn and self.staff() > 0:
+            return False
         wait = wake_at - self._clock()
         if self.is_spent() or wait > _PATIENCE:
             return True

@@ -201,8 +201,9 @@ class Session:
         watched = self.watched
         initial = self._begun(first)
         incoming = Incoming() if incoming is None else incoming
-        limit = Once(self.scheduler, initial.pages, self.clock, self.say) if self._once else None
-        if limit is not None:
+        limit = None
+        if self._once:
+            limit = Once(self.scheduler, initial.pages, self.clock, self.say, staff)
             incoming.put([limit.event])
         if told := _too_much_demanded(self.scheduler.bounds.demanded(), self.scheduler.budget.rate):
             self.say(told)
@@ -249,7 +250,7 @@ class Session:
                     clock=self.clock,
                     record=journal.record if limit is None else limit.recording(journal.record),
                     stop=stop,
-                    staff=staff if limit is None else limit.staff(staff),
+                    staff=staff if limit is None else limit.staff,
                     is_over=None if limit is None else limit.is_over,
                     policy_ready=policy_ready,
                     incoming=incoming,

@@ -67,13 +67,21 @@ class RequestTaker:
 
     @asynccontextmanager
     async def beside(self, journal: Journal) -> AsyncIterator[None]:
-        """A context for a run in which requests are taken in; what goes wrong ends the run."""
+        """A context for a run in which requests are taken in; what goes wrong ends the run.
+
+        Those that wait already are taken in before it begins; what lists tell at its end waits for
+        the next run.
+        """
+        await self._take_in_all(journal, carry_out_waiting)
         looking = self._incoming.begin(self._look(journal))
         try:
             yield
         finally:
             looking.cancel()
             await asyncio.wait([looking])
+        await journal.told()
+        if self._listed:
+            await journal.write(self._listed.leave, self._store, self._clock())
 
     async def _look(self, journal: Journal) -> None:
         while True:

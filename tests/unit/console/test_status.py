@@ -91,6 +91,21 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     assert "changes of some pages never found" in shown
 
 
+def test_urls_without_end_lose_their_middle(terminal):
+    endless = f"http://b.example/{'x' * 100_000}/today"
+    told = replace(
+        STATUS,
+        last_changes=(ChangedPage(endless, changed_at=0.0, changes=1),),
+        failures=(FailingPage(endless, error="no answer", failures=2),),
+        gone_pages=(endless,),
+        always_changes=(endless,),
+    )
+    with terminal.in_use():
+        print_status(told)
+    assert terminal.plain.count("…") == 4
+    assert len(terminal.plain) < 10_000
+
+
 def test_status_says_of_which_pages_its_forecast_is(terminal):
     with terminal.in_use():
         print_status(replace(STATUS, paused=345))

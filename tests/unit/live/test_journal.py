@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from pollwise.errors import InputError, StoreBusyError, StoreError
-from pollwise.events import Poll, Polled, page_row
+from pollwise.events import Poll, Polled, Signalled, page_row
 from pollwise.live import journal
+from pollwise.live.incoming import Incoming
 from pollwise.live.journal import InitialState, rerun
 from pollwise.live.progress import Progress
 from pollwise.live.session import Session
@@ -151,6 +152,28 @@ async def test_the_next_run_goes_on_where_the_last_one_ended(store):
         first.setdefault(page_id, etag)
     assert first == {page_id: etags[page_id] for page_id in first}
     assert min(now for now, page_id, _ in again.asked if page_id == BAD) >= rest
+
+
+async def test_a_signal_counts_until_its_page_is_polled_also_in_later_runs(store):
+    await run(store, 1000.0, 120.0)
+    clock, stop, incoming = FakeClock(2000.0), asyncio.Event(), Incoming()
+    clock.stop_at(2005.0, stop)
+    pages = [n for n in range(len(PAGES)) if n != BAD]
+    incoming.put([Signalled(2000.0, (*pages, 99), 2000.0)])
+    scheduler = Scheduler(BayesianIndex(), Budget(1e-6))
+    session = Session(store, SETTINGS, clock=clock, say=print, scheduler=scheduler)
+    web = Web(clock)
+    await asyncio.wait_for(
+        session.run(web, stop, on_progress=lambda *_: None, incoming=incoming), timeout=250
+    )
+    [(_, polled, _)] = web.asked
+    again = BayesianIndex()
+    again.add(list(store.watched_pages().columns()))
+    again.load_state_dict(store.load_learned())
+    for page in pages:
+        told, expected = (one.estimate(page, 2010.0) for one in (again, scheduler.policy))
+        assert told.signalled_at == (None if page == polled else 2000.0)
+        assert told.signal == expected.signal
 
 
 async def test_the_log_of_each_run_leads_to_what_was_learned(store):

@@ -7,6 +7,7 @@ from pollwise.events import Signalled
 from pollwise.live import listed_pages
 from pollwise.live.listed_pages import ListedPages
 from pollwise.live.progress import Progress
+from pollwise.live.requests import SignalPages, decode_request
 from pollwise.store import Store
 from pollwise.store.records import Batch, FoundItem, NewPage, PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory
@@ -53,6 +54,16 @@ def test_pages_that_are_watched_are_signalled_once(store):
     assert listed.carry_out(store, 12 * DAY) == [Signalled(12 * DAY, (1, 2), 11 * DAY)]
     assert not listed
     assert listed.carry_out(store, 12 * DAY) == []
+
+
+def test_what_is_left_waits_for_the_next_run(store):
+    listed = noted(
+        told_by(FoundItem("a", url=f"{SITE}1"), FoundItem("b", url=f"{SITE}3", published_at=DAY))
+    )
+    listed.leave(store, 12 * DAY)
+    assert not listed
+    [waiting] = store.waiting_requests()
+    assert decode_request(waiting.text) == SignalPages((f"{SITE}1",))
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from pollwise.events import Event, HostBlocked
+from pollwise.events import Event, HostBlocked, Updated
 from pollwise.live.incoming import Incoming
 from pollwise.live.loop import run
 from pollwise.live.once import Once
@@ -51,6 +52,7 @@ def call(
     rate: float = RATE,
     told: Event | None = None,
     say: Callable[[str], None] = print,
+    staffed: Callable[[], int] | None = None,
 ) -> tuple[list[int], float, str]:
     """The pages that a call polls at this time, the seconds that it takes, and what it leaves."""
 
@@ -58,7 +60,7 @@ def call(
         clock, incoming = FakeClock(now=at), Incoming()
         scheduler = Scheduler(Uniform(), Budget(rate), crawl_delay=2.0, first_copies=first_copies)
         scheduler.restore(watched, state)
-        once, web = Once(scheduler, watched, clock, say), Web(clock)
+        once, web = Once(scheduler, watched, clock, say, staffed), Web(clock)
         incoming.put([once.event] if told is None else [told, once.event])
 
         async def record(progress: Progress) -> None:
@@ -71,7 +73,7 @@ def call(
             clock=clock,
             record=once.recording(record),
             stop=asyncio.Event(),
-            staff=once.staff(None),
+            staff=once.staff,
             incoming=incoming,
             is_over=once.is_over,
         )
@@ -138,3 +140,15 @@ def test_hosts_that_are_busy_are_waited_for_but_not_for_long():
     polled, seconds, _ = call(1600.0, pages(3, host="one.example"), state, told=wants_peace)
     assert len(polled) <= 1
     assert seconds < 10.0
+
+
+def test_nothing_is_polled_or_waited_for_while_no_poll_may_begin():
+    """As in quiet hours."""
+    polled, seconds, _ = call(1000.0, pages(3), None, staffed=lambda: 0)
+    assert (polled, seconds) == ([], 0.0)
+
+
+def test_polls_begin_once_what_waited_was_taken_in():
+    paused = [replace(page, paused=page.id < 2) for page in pages(3)]
+    polled, _, _ = call(1000.0, pages(3), None, told=Updated(1000.0, tuple(paused)))
+    assert polled == [2]
