@@ -77,6 +77,27 @@ async def test_the_views_can_be_read_by_everybody(chromium, watch, scheme, width
         assert view.complaints == []
 
 
+async def test_an_endless_url_and_an_endless_tag_leave_room_for_all_else(chromium, tmp_path):
+    url = "http://a.example/?" + "x" * 120_000
+    with Store.open(tmp_path / "x.db") as store:
+        store.add_pages([NewPage(url, "a.example", tags=("y" * 200,))], now=time.time())
+        store.start_run(time.time(), {"budget": "60/hour"}, None)
+        failed = Observation(0, time.time(), Outcome.FAILED)
+        store.commit(Batch(polls=(PollResult(failed, PageMemory(), error="status 500"),)))
+    size = """[document.documentElement.scrollWidth <= window.innerWidth,
+        document.documentElement.scrollHeight]"""
+    async with browsing(chromium, tmp_path / "x.db", width=390) as view:
+        for path in ("/", "/pages", "/pages/0", "/pages/0/remove", "/hosts"):
+            await ready(view, path)
+            for closed in await view.locator("details:not([open])").all():
+                await closed.evaluate("one => one.open = true")
+            fits, height = await view.evaluate(size)
+            assert fits, path
+            assert height < 4000, path
+        await ready(view, "/pages/0")
+        assert await view.locator(f"a[href='{url}']").count() == 1
+
+
 async def test_on_a_phone_the_rows_of_lists_are_short_cards(chromium, watch):
     measure = """rows => rows.map(row => [row.offsetHeight,
         [...row.querySelectorAll("td, th")].every(cell => cell.scrollWidth <= cell.clientWidth)])"""
