@@ -498,7 +498,7 @@ class HttpFetcher:
 
     async def _read(self, answer: Answer, limit: asyncio.Timeout, place: ExitStack) -> BodyReader:
         expected = int(answer.headers.get("Content-Length") or 0)
-        encoding = answer.headers.get("Content-Encoding", "")
+        encoding = ", ".join(answer.headers.getall("Content-Encoding", ()))
         reader = BodyReader(encoding, max_bytes=self._max_bytes, room=LARGE)
         self._bound(expected)
         is_large = expected > LARGE
