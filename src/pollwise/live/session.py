@@ -346,7 +346,7 @@ def run_until_stopped(
 ) -> T:
     """Do the run that `begin` gives for a clock, on an event loop, until SIGINT or SIGTERM.
 
-    An end that takes long, as the database gives no answer, is told; another signal then ends the
+    An end that takes long, as somebody gives no answer, is told; another signal then ends the
     process, and what was not committed is polled again by the next one.
 
     SIGHUP calls `reload` (None: nothing can be taken in, which `say` is told) or, at a terminal,
@@ -375,7 +375,7 @@ def run_until_stopped(
             for one in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(one)
                 signal.signal(one, signal.SIG_DFL)
-            say("the end waits for the database: another Ctrl-C does not")
+            say("the end waits for the database or a receiver of notices: another Ctrl-C does not")
 
         # The loop is to wait no longer than this for a thread that computes.
         sys.setswitchinterval(_SWITCH)
