@@ -285,7 +285,7 @@ def read_secret(told: Mapping[str, str], place: str, folder: Path) -> str:
         if not (text := os.environ.get(name, "").strip()):
             raise InputError(f"{place}: the environment variable {name} is not set: set it")
         return text
-    path = folder / Path(name).expanduser()
+    path = folder / os.path.expanduser(name)
     try:
         text = read_text(path).strip()
     except (OSError, ValueError) as error:
@@ -325,7 +325,7 @@ def _flag(value: object, folder: Path) -> bool | None:
 def _path(value: object, folder: Path) -> str | None:
     if not isinstance(value, str):
         return None
-    return str(folder.absolute() / Path(value).expanduser()) if value else ""
+    return str(folder.absolute() / os.path.expanduser(value)) if value else ""
 
 
 def _database(value: object, folder: Path) -> str | None:

@@ -107,7 +107,8 @@ def _places() -> Iterator[Path]:
         yield Path(named)
     yield _PACKAGE / "__pycache__"
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    yield Path(caches, _PACKAGE.name)
+    if os.path.isabs(caches):  # else nobody knows where home is
+        yield Path(caches, _PACKAGE.name)
 
 
 def _hash_of_sources() -> str:

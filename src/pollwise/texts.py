@@ -3,13 +3,14 @@ people write them; and the text of a file that somebody named.
 """
 
 import os
+import ssl
 import stat
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["one_line", "plain", "printable", "read_bytes", "read_text"]
+__all__ = ["no_tls", "one_line", "plain", "printable", "read_bytes", "read_text"]
 
 _PIECE = 2**20
 
@@ -18,6 +19,15 @@ def one_line(error: Exception) -> str:
     """What an error says, on one line of at most 300 characters; never empty."""
     text = " ".join(str(error).split()).encode(errors="backslashreplace").decode()
     return text[:300] or type(error).__name__
+
+
+def no_tls(error: object) -> str | None:
+    """Why there is no TLS, in words; None: the error is another one, or does not say."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError) and error.reason:
+        return f"TLS failed: {error.reason.lower().replace('_', ' ')}"
+    return None
 
 
 def plain(figure: float, digits: int | None = None) -> str:

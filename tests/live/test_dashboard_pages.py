@@ -1,6 +1,7 @@
 """Pages, hosts, changes and settings in a real browser: by everybody, by keys, without scripts."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -75,6 +76,49 @@ async def test_the_views_can_be_read_by_everybody(chromium, watch, scheme, width
             assert await view.evaluate(wide), path
         assert await view.evaluate("window.hacked") is None
         assert view.complaints == []
+
+
+async def test_an_endless_url_and_an_endless_tag_leave_room_for_all_else(chromium, tmp_path):
+    url = "http://a.example/?" + "x" * 120_000
+    with Store.open(tmp_path / "x.db") as store:
+        store.add_pages([NewPage(url, "a.example", tags=("y" * 200,))], now=time.time())
+        store.start_run(time.time(), {"budget": "60/hour"}, None)
+        failed = Observation(0, time.time(), Outcome.FAILED)
+        store.commit(Batch(polls=(PollResult(failed, PageMemory(), error="status 500"),)))
+    size = """[document.documentElement.scrollWidth <= window.innerWidth,
+        document.documentElement.scrollHeight]"""
+    async with browsing(chromium, tmp_path / "x.db", width=390) as view:
+        for path in ("/", "/pages", "/pages/0", "/pages/0/remove", "/hosts"):
+            await ready(view, path)
+            for closed in await view.locator("details:not([open])").all():
+                await closed.evaluate("one => one.open = true")
+            fits, height = await view.evaluate(size)
+            assert fits, path
+            assert height < 4000, path
+        await ready(view, "/pages/0")
+        assert await view.locator(f"a[href='{url}']").count() == 1
+
+
+async def test_accents_of_strangers_are_not_drawn_across_the_rest(chromium, tmp_path):
+    towers = {"plain": "Zo", "tower": "Zo" + "\u0300" * 500}
+    drawn = {}
+    for name, title in towers.items():
+        db = tmp_path / name / "x.db"
+        db.parent.mkdir()
+        begin = time.time() - 2 * HOUR
+        with Store.open(db) as store:
+            store.add_pages([NewPage("http://a.example/", "a.example")], now=begin)
+            store.start_run(begin, {"budget": "60/hour"}, None)
+            for turn in range(2):
+                found = replace(poll(0, begin + turn * HOUR, turn), title=title)
+                store.commit(Batch(polls=(found,)))
+        async with browsing(chromium, db, width=390) as view:
+            for path in ("/", "/pages", "/pages/0", "/changes"):
+                await ready(view, path)
+                assert "Z" in await view.inner_text("main"), path
+                drawn[name, path] = await view.get_by_role("navigation", name="Views").screenshot()
+    for path in ("/", "/pages", "/pages/0", "/changes"):
+        assert drawn["plain", path] == drawn["tower", path], path
 
 
 async def test_on_a_phone_the_rows_of_lists_are_short_cards(chromium, watch):

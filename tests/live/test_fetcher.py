@@ -358,6 +358,10 @@ async def raw() -> AsyncIterator[Bytes]:
         (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n", "no HTTP"),
         (b"HTTP/1.1 200 OK\r\nX: 1\x00\r\n\r\n", "no HTTP"),
         (
+            b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Encoding: gzip\r\n\r\nx",
+            "Content-Encoding 'gzip, gzip', which was not asked for",
+        ),
+        (
             b"HTTP/1.1 302 Found\r\nLocation: http://\xff\xfe/\r\nContent-Length: 0\r\n\r\n",
             "redirected to nowhere",
         ),

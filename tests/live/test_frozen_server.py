@@ -61,7 +61,10 @@ async def test_a_watch_can_be_ended(tmp_path: Path) -> None:
                 os.kill(one, signal.SIGSTOP)
             try:
                 process.send_signal(signal.SIGINT)
-                await hears("the end waits for the database: another Ctrl-C does not")
+                await hears(
+                    "the end waits for the database or a receiver of notices: another Ctrl-C does"
+                    " not"
+                )
                 process.send_signal(signal.SIGINT)
                 assert await asyncio.wait_for(process.wait(), PATIENCE) == -signal.SIGINT
             finally:

@@ -91,7 +91,10 @@ async def test_standard_libraries_can_verify_it(hook):
     ("answer", "message"),
     [
         (lambda hook: web.Response(status=500), "HTTP status 500"),
-        (lambda hook: web.Response(status=302, headers={"Location": hook.url}), "HTTP status 302"),
+        (
+            lambda hook: web.Response(status=302, headers={"Location": hook.url}),
+            "HTTP status 302, a redirect, which is not followed",
+        ),
     ],
 )
 async def test_an_answer_that_takes_nothing_is_a_failure(hook, answer, message):
@@ -99,6 +102,21 @@ async def test_an_answer_that_takes_nothing_is_a_failure(hook, answer, message):
     with pytest.raises(NotSentError, match=message):
         await asyncio.to_thread(send, receiver_of(hook.url), NOTICE)
     assert hook.posted.qsize() == 1
+
+
+@pytest.mark.parametrize(
+    ("speaks_tls", "message"),
+    [
+        (True, "its certificate is not trusted: self-signed certificate"),
+        (False, "TLS failed: wrong version number"),
+    ],
+)
+async def test_why_there_is_no_tls_is_said_in_words(speaks_tls, message):
+    async with MisbehavingServer(tls=speaks_tls) as server:
+        receiver = receiver_of(server.url("/hook").replace("http:", "https:"))
+        with pytest.raises(NotSentError) as caught:
+            await asyncio.to_thread(send, receiver, NOTICE)
+    assert str(caught.value) == message
 
 
 async def test_a_server_that_never_answers_is_given_up(monkeypatch):

@@ -5,6 +5,8 @@ import json
 import os
 import signal
 import sqlite3
+import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
@@ -14,15 +16,23 @@ import pytest
 
 from pollwise.insight.status import read_status
 from pollwise.store import Store
-from pollwise.store.records import Batch
+from pollwise.store.records import Batch, PollResult
 from pollwise.testing.webserver import MisbehavingServer
-from pollwise.types import StateDict
+from pollwise.types import Observation, Outcome, PageMemory, StateDict, Version
+from pollwise.web.wishes import wished_page
 
 from ..fork_server import FORKED, PROGRAM, SOURCE
 from .preparing import prepared, small_files
 from .telling import but_for_slowness
 
 FULL_DISK = prepared(small_files(700_000))
+NOT_SET_YET = (
+    sys.executable,
+    "-c",
+    "import time; told = time.time; begun_at = told()\n"
+    "time.time = lambda: told() if told() > begun_at + 5.0 else 10.0\n" + PROGRAM[-1],
+)
+"""The command on a machine without a battery for its clock, which is set after a while."""
 FAST = ("--budget", "600/minute", "--verbose")
 PATIENCE = 60.0
 """Seconds after which a process that says nothing is a failure."""
@@ -230,6 +240,33 @@ async def test_meanwhile_others_may_read_but_not_watch(start, server, tmp_path):
         assert (status, but_for_slowness(err)) == (0, "")
         assert isinstance(json.loads(out), dict)
     assert await watch.stop() == 0
+
+
+async def test_a_clock_that_is_not_set_yet_is_waited_for(server, tmp_path):
+    """Else all times would be set back to 1970, and `--keep` would drop all versions."""
+    server.set_page("/page", "three")
+    at = time.time() - 3600.0
+    with Store.open(tmp_path / "pollwise.db") as store:
+        store.add_pages([wished_page(server.url("/page"))], now=at)
+        for number, text in enumerate((b"one", b"two")):
+            version = Version(0, at + number, "text/html", text, f"{number:032x}")
+            seen = Observation(0, at + number, Outcome.CHANGED)
+            memory = PageMemory(text_hash=version.body_hash)
+            store.commit(Batch(polls=(PollResult(seen, memory, version),)))
+    process = await asyncio.create_subprocess_exec(
+        *(*NOT_SET_YET, "watch", "--once", "--keep", "90d"),
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": SOURCE},
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await asyncio.wait_for(process.communicate(), 3 * PATIENCE)
+    assert b"says 1970-01-01 00:00:10 (UTC), as it is not set yet: polls wait" in said
+    assert process.returncode == 3, said
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        assert store.clock_set_back() is None
+        assert [version.seen_at for version in store.versions(0)][:-1] == [at, at + 1.0]
+        assert store.versions(0)[-1].seen_at > at + 3600.0
 
 
 async def output(folder: Path, *words: str) -> tuple[int | None, str, str]:

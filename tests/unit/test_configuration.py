@@ -99,6 +99,11 @@ def test_a_secret_may_be_in_a_file(path, monkeypatch, place):
     assert (told.headers[0].value, told.notify[0]["to"]) == ("hush", "hush")
 
 
+def test_the_home_of_nobody_is_left_as_it_stands(path):
+    path.write_text("[watch]\nfile = '~no-such-user/pages.txt'")
+    assert read_configuration(path).file == path.parent / "~no-such-user/pages.txt"
+
+
 def test_files_of_receivers_are_beside_it(path):
     path.write_text(
         "[watch]\nnotify = ['atom:one.xml', 'file:hook']\n"
@@ -170,6 +175,10 @@ def test_what_is_not_told_is_none(path):
         ),
         (
             "[[header]]\nhost = 'a.example'\nname = 'X'\nvalue = {file = 'none'}",
+            ": [[header]] 1 value: ",
+        ),
+        (
+            "[[header]]\nhost = 'a.example'\nname = 'X'\nvalue = {file = '~no-such-user/x'}",
             ": [[header]] 1 value: ",
         ),
         ("[[notify]]\nto = 'exec:cat'", ": [[notify]] 1 has no name; add it"),

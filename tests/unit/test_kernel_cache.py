@@ -142,6 +142,31 @@ def test_without_any_place_it_compiles_all_the_same(little: Little, tmp_path: Pa
     assert [little.run(), little.run()] == [(21, False), (21, False)]
 
 
+def test_a_user_without_a_home_gets_no_folder_where_the_program_stands(
+    little: Little, tmp_path: Path
+) -> None:
+    (little.package / "__pycache__").write_text("in the way")
+    for name in ("XDG_CACHE_HOME", "HOME"):
+        little.environment.pop(name, None)
+    program = (
+        "import pwd; pwd.getpwuid = {}.__getitem__\n"
+        "from little.kernel_folder import kernel_folder; print([kernel_folder()])"
+    )
+    stands = tmp_path / "stands"
+    stands.mkdir()
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(
+        command,
+        cwd=stands,
+        env=little.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout == "['']\n"
+    assert not list(stands.iterdir())
+
+
 def test_constants_of_types_count_as_sources(little: Little) -> None:
     little.edit(addend=1, factor=2)
     little.run()

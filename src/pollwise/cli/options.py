@@ -1,6 +1,7 @@
 """Options that several commands share, and what they mean."""
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -335,7 +336,7 @@ def listed(texts: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _absolute(path: str | None) -> str | None:
-    return str(Path(path).expanduser().absolute()) if path else path
+    return str(Path(os.path.expanduser(path)).absolute()) if path else path
 
 
 def token_place_told(text: str, folder: Path = Path()) -> str:
@@ -343,4 +344,4 @@ def token_place_told(text: str, folder: Path = Path()) -> str:
     kind, _, name = text.partition(":")
     if kind != "file" or not name:
         return text
-    return f"file:{folder.absolute() / Path(name).expanduser()}"
+    return f"file:{folder.absolute() / os.path.expanduser(name)}"

@@ -164,7 +164,7 @@ def _receiver(failing: FailingReceiver) -> str:
     return (
         f"those to {failing.name} fail ({failing.error or 'for no known reason'}):"
         f" {count(failing.waiting, 'change')} to be told since {moment(failing.waiting_since)},"
-        f" tried again at {moment(failing.next_try_at)} (UTC)"
+        f" tried again from {moment(failing.next_try_at)} (UTC) on"
     )
 
 

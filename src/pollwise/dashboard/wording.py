@@ -29,6 +29,7 @@ from pollwise.units import DAY, HOUR, MINUTE, WEEK
 
 __all__ = [
     "FILTERS",
+    "again",
     "ago",
     "bare",
     "budget_text",
@@ -60,6 +61,17 @@ def when(seconds: float | None, now: float | None = None, never: str = "never") 
     text = ago(seconds, time.time() if now is None else now)
     stamp = datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return Markup('<time datetime="{}" title="{} UTC">{}</time>').format(stamp, whole, text)
+
+
+def again(seconds: float | None) -> Markup:
+    """When a receiver of notices is tried again; once that is past, a watch has yet to do it.
+
+    >>> again(60.0)
+    Markup('due to be tried again')
+    """
+    if seconds is not None and seconds <= time.time():
+        return Markup("due to be tried again")
+    return Markup("tried again {}").format(when(seconds))
 
 
 def ago(seconds: float, now: float) -> str:
@@ -206,6 +218,7 @@ def bare(url: str) -> str:
 
 FILTERS = {
     "when": when,
+    "again": again,
     "per_time": per_time,
     "interval": interval,
     "share": share,

@@ -15,8 +15,9 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from pollwise.boot_clock import seconds_since_boot
+from pollwise.insight.words import moment
 
-__all__ = ["Clock", "LiveClock"]
+__all__ = ["Clock", "LiveClock", "wait_until_set"]
 
 _LONGEST_WAIT = 300.0
 """Seconds after which a wait ends in any case: a machine may sleep meanwhile, which the timers of
@@ -29,6 +30,11 @@ _APART, _LOOKS = 60.0, 60
 """How far apart, in seconds, and at how many beats in a row that must be seen."""
 
 
+_SET = 1_704_067_200.0
+"""2024-01-01, in UTC seconds: a machine's clock that tells an earlier time was not set yet."""
+_LOOK_EVERY = 1.0
+
+
 class Clock(Protocol):
     """Tells the time and waits."""
 
@@ -37,6 +43,23 @@ class Clock(Protocol):
 
     async def wait(self, tasks: Collection[asyncio.Future[Any]], until: float) -> None:
         """Return when one of the tasks is done, at the time `until` (UTC seconds), or before."""
+
+
+def wait_until_set(
+    latest: float, say: Callable[[str], None], machine_clock: Callable[[], float] = time.time
+) -> None:
+    """Wait while the machine's clock was clearly not set since the machine was started.
+
+    Many small machines have no battery for it and begin in 1970, until the network tells the time.
+    `latest` is the latest time that is stored (UTC seconds): if that was of a clock that was set, a
+    run by this one would set all times back to 1970. Where none was ever set, none is waited for.
+    """
+    if not machine_clock() < _SET <= latest:
+        return
+    now = moment(machine_clock())
+    say(f"the clock of this machine says {now} (UTC), as it is not set yet: polls wait until it is")
+    while machine_clock() < _SET:
+        time.sleep(_LOOK_EVERY)
 
 
 class LiveClock:

@@ -151,7 +151,7 @@ def collect_pages(
                     say,
                 )
 
-            return run_until_stopped(begin, say)
+            return run_until_stopped(begin, say, latest_time=store.latest_time)
 
 
 def _link_filter(settings: CollectSettings) -> Callable[[Collection[str]], LinkFilter]:

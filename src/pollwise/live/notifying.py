@@ -69,10 +69,8 @@ def notifying(
                 if receiver.name not in known:
                     state = known[receiver.name] = StoredReceiver(receiver.name, latest)
                     await journal.write(store.save_receiver, state)
-            tasks = [
-                incoming.begin(run.tell(Delivery(receiver, known[receiver.name])))
-                for receiver in receivers
-            ]
+            deliveries = [Delivery(receiver, known[receiver.name]) for receiver in receivers]
+            tasks = [incoming.begin(run.tell(delivery)) for delivery in deliveries]
             try:
                 yield
                 # The run's last changes are on their way to the store, before this write.
@@ -84,9 +82,11 @@ def notifying(
                 for task in tasks:
                     task.cancel()
                 ends = await asyncio.gather(*tasks, return_exceptions=True)
-            for end in ends:
+            for delivery, end in zip(deliveries, ends, strict=True):
                 if isinstance(end, Exception):
                     raise end
+                if end is not None:  # the end of the run came before that of a try
+                    await run.say_what_waits(delivery)
 
     return context
 
@@ -122,10 +122,11 @@ class _Run:
                 until = min(due, self.clock() + self.look_every)
                 await self.clock.wait([self.ending], until)
             if is_last:
-                await self._say_what_waits(delivery)
+                await self.say_what_waits(delivery)
                 return
 
-    async def _say_what_waits(self, delivery: Delivery) -> None:
+    async def say_what_waits(self, delivery: Delivery) -> None:
+        """Say what a receiver is still to be told, if anything."""
         due = await self._read(delivery.due_at)
         if waiting := await self._read(delivery.count_waiting):
             why = await self._read(delivery.held_by)

@@ -29,7 +29,7 @@ import uvloop
 from pollwise.errors import StateError, StoreDiskError, StoreError
 from pollwise.insight.words import duration
 from pollwise.kernel_folder import what_compiles
-from pollwise.live.clock import Clock, LiveClock
+from pollwise.live.clock import Clock, LiveClock, wait_until_set
 from pollwise.live.compiling import has_compiled, preparing, rehearse
 from pollwise.live.garbage import short_searches
 from pollwise.live.incoming import Incoming
@@ -343,14 +343,17 @@ def run_until_stopped(
     begin: Callable[[LiveClock], Run[T]],
     say: Callable[[str], None],
     reload: Callable[[], None] | None = None,
+    latest_time: Callable[[], float] = float,
 ) -> T:
     """Do the run that `begin` gives for a clock, on an event loop, until SIGINT or SIGTERM.
 
-    An end that takes long, as the database gives no answer, is told; another signal then ends the
+    An end that takes long, as somebody gives no answer, is told; another signal then ends the
     process, and what was not committed is polled again by the next one.
 
     SIGHUP calls `reload` (None: nothing can be taken in, which `say` is told) or, at a terminal,
     which is hung up then, ends the run. The service manager hears of all that.
+
+    `latest_time` gives the latest time that is stored: see `wait_until_set`.
 
     When the machine's clock has been set for good the run ends, and another one begins by a new
     clock, which `say` is told. The answer is that of the last run. `StoreDiskError` if the disk
@@ -373,7 +376,7 @@ def run_until_stopped(
             for one in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(one)
                 signal.signal(one, signal.SIG_DFL)
-            say("the end waits for the database: another Ctrl-C does not")
+            say("the end waits for the database or a receiver of notices: another Ctrl-C does not")
 
         # The loop is to wait no longer than this for a thread that computes.
         sys.setswitchinterval(_SWITCH)
@@ -392,6 +395,7 @@ def run_until_stopped(
             minding.cancel()
 
     while True:
+        wait_until_set(latest_time(), say)
         clock = LiveClock()
         try:
             result = uvloop.run(started(begin(clock), clock))

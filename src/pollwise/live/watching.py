@@ -185,7 +185,7 @@ def watch_pages(
                 beside=beside,
                 shared=None if shard is None else shard.budget,
             )
-            return run_until_stopped(watch.begin, say, reloading.ask)
+            return run_until_stopped(watch.begin, say, reloading.ask, store.latest_time)
 
 
 def _nothing_to_watch(db: Place, followed: Sequence[FollowedList]) -> InputError:

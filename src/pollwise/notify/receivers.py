@@ -14,6 +14,7 @@ A target may be a secret: it is shown and logged nowhere, only the receiver's na
 """
 
 import hashlib
+import os
 import re
 import shlex
 import shutil
@@ -237,7 +238,7 @@ def _split(target: str) -> SplitResult | None:
 
 
 def _path(text: str, folder: Path) -> Path:
-    return folder.absolute() / Path(text).expanduser()
+    return folder.absolute() / os.path.expanduser(text)
 
 
 def _check_webhook(target: str, where: str) -> None:

@@ -22,7 +22,7 @@ from pollwise.notify.mailing import mail, read_mailbox
 from pollwise.notify.notice import Notice
 from pollwise.notify.receivers import Channel, Receiver
 from pollwise.notify.signing import signature, signing_key
-from pollwise.texts import printable
+from pollwise.texts import no_tls, printable
 from pollwise.version import __version__
 
 __all__ = ["NotSentError", "send"]
@@ -67,7 +67,8 @@ def _post(receiver: Receiver, notice: Notice) -> None:
             pass
     except urllib.error.HTTPError as error:
         error.close()
-        raise NotSentError(f"HTTP status {error.code}") from None
+        redirects = ", a redirect, which is not followed" if 300 <= error.code < 400 else ""
+        raise NotSentError(f"HTTP status {error.code}{redirects}") from None
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -141,6 +142,8 @@ def _why(error: Exception, receiver: Receiver) -> str:
         return str(reason).rstrip(".")
     if isinstance(reason, TimeoutError):
         return f"no answer within {_PATIENCE:g} s"
+    if told := no_tls(reason):
+        return told
     if isinstance(reason, OSError) and reason.strerror:
         return reason.strerror
     if isinstance(reason, InputError) and receiver.channel is Channel.ATOM:

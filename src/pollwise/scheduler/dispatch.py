@@ -225,7 +225,7 @@ class Dispatch:
         if lease is not None:
             if observation.polled_at < lease.started_at:
                 return False
-            self._leases.end(page_id, observation.cost, now)
+            self._leases.end(observation, now)
             self._poll_over(page_id, lease, observation.cost, now)
         if page_id not in self.pages:
             return False

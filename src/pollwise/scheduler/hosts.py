@@ -133,9 +133,9 @@ class Hosts:
         if scope in self._limits:
             self._limits[scope].correct(polls, now)
 
-    def poll_ended(self, scope: str, now: float, *, again: bool = False) -> None:
-        """The poll of this scope was answered; it may have fetched its page `again`."""
-        host = politeness.poll_ended(self._hosts.get(scope, _NEW), now, again=again)
+    def poll_ended(self, scope: str, now: float, *, is_timed: bool = True) -> None:
+        """The poll of this scope has ended; `is_timed`: it took the time of an answer."""
+        host = politeness.poll_ended(self._hosts.get(scope, _NEW), now, is_timed=is_timed)
         self._note(scope, host, now)
 
     def look_begun(self, scope: str, seconds: float, now: float) -> bool:

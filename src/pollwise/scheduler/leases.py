@@ -6,8 +6,11 @@ from typing import NamedTuple
 
 from pollwise.scheduler.cell_rate import CellRate
 from pollwise.scheduler.hosts import Hosts
+from pollwise.types import Observation, Outcome
 
 __all__ = ["Lease", "Leases", "Terms"]
+
+_ANSWERS = (Outcome.UNCHANGED, Outcome.CHANGED, Outcome.GONE)
 
 
 class Terms(NamedTuple):
@@ -72,8 +75,9 @@ class Leases:
         self.by_page[page_id] = lease._replace(looks=True)
         return True
 
-    def end(self, page_id: int, cost: float, now: float) -> None:
-        """A poll was answered, and cost so much."""
+    def end(self, observation: Observation, now: float) -> None:
+        """A poll has ended, and found this."""
+        page_id, cost = observation.page_id, observation.cost
         lease = self.by_page[page_id]
         del self.by_page[page_id]
         more = cost / lease.page.cost - 1.0
@@ -82,7 +86,9 @@ class Leases:
         if lease.looks:
             self._hosts.look_ended(lease.page.scope, now)
         else:
-            self._hosts.poll_ended(lease.page.scope, now, again=more > 0)
+            # One that fetched its page again, or waited in vain, took another time.
+            is_timed = more <= 0 and observation.outcome in _ANSWERS
+            self._hosts.poll_ended(lease.page.scope, now, is_timed=is_timed)
         for rate in lease.rates:
             rate.correct(cost - lease.page.cost, now)
 

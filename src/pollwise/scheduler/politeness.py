@@ -40,8 +40,8 @@ class Host(NamedTuple):
 
     `pace` is the delay in seconds that the host asked for, `blocked_until` the time until which it
     wants to be left alone, `ended_at` the end of its latest poll, `duration` the seconds that its
-    latest answer took (at first a guess), `answers_in` what they take on average lately (0: none
-    was measured). `polling_since` is the start of the poll under way (None: there is none),
+    latest poll took (at first a guess), `answers_in` what answers take on average lately (0:
+    none was measured). `polling_since` is the start of the poll under way (None: there is none),
     `waiting` the number of pages turned away since a poll began or ended. `looks` are under way
     beside that poll, which began `among_looks`: it may have to wait for theirs.
     """
@@ -136,16 +136,16 @@ def poll_begun(host: Host, now: float) -> Host:
     return Host(pace, blocked_until, ended_at, duration, answers_in, now, 0, looks, among_looks)
 
 
-def poll_ended(host: Host, now: float, *, again: bool = False) -> Host:
-    """The host after its poll was answered.
+def poll_ended(host: Host, now: float, *, is_timed: bool = True) -> Host:
+    """The host after its poll has ended.
 
-    The time of one that fetched its page `again`, or began among looks, is not that of an answer.
+    `is_timed`: it took the time of an answer, unless it began among looks.
     """
     if host.polling_since is None:
         return host._replace(ended_at=now, waiting=0)
     took, usual = now - host.polling_since, host.answers_in
     # The first poll reads robots.txt as well.
-    if host.ended_at > -math.inf and not again and not host.among_looks:
+    if host.ended_at > -math.inf and is_timed and not host.among_looks:
         usual = usual + _LATEST * (took - usual) if usual > 0 else took
     return Host(
         host.pace, host.blocked_until, now, took, usual, None, 0, host.looks, host.among_looks

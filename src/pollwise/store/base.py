@@ -173,6 +173,9 @@ class StoreReader(Protocol):
     def latest_change(self) -> int:
         """The number of the latest change; 0: there was none."""
 
+    def latest_time(self) -> float:
+        """The latest time that any poll, page or run has (UTC seconds); 0: there is none."""
+
     def written(self) -> int:
         """A number that is another one once anybody else has written; for this store alone."""
 

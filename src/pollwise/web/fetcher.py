@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import ssl
 from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from pollwise.errors import InputError, PostponedError
 from pollwise.sources.reading import LARGE
 from pollwise.sources.view import NO_HUB, HubLinks
-from pollwise.texts import one_line
+from pollwise.texts import no_tls, one_line
 from pollwise.types import PageMemory
 from pollwise.version import __version__
 from pollwise.web.addresses import RefusedAddressError, require_public_host
@@ -498,7 +497,7 @@ class HttpFetcher:
 
     async def _read(self, answer: Answer, limit: asyncio.Timeout, place: ExitStack) -> BodyReader:
         expected = int(answer.headers.get("Content-Length") or 0)
-        encoding = answer.headers.get("Content-Encoding", "")
+        encoding = ", ".join(answer.headers.getall("Content-Encoding", ()))
         reader = BodyReader(encoding, max_bytes=self._max_bytes, room=LARGE)
         self._bound(expected)
         is_large = expected > LARGE
@@ -567,10 +566,8 @@ def _in_words(error: Exception) -> str:
         why = one_line(OSError(error.strerror or error.os_error))
         if error.os_error.errno == errno.ECONNREFUSED:  # asyncio says "Connect call failed"
             why = "connection refused"
-        elif isinstance(error.os_error, ssl.SSLCertVerificationError):
-            why = f"its certificate is not trusted: {error.os_error.verify_message}"
-        elif isinstance(error.os_error, ssl.SSLError) and error.os_error.reason:
-            why = f"TLS failed: {error.os_error.reason.lower().replace('_', ' ')}"
+        elif told := no_tls(error.os_error):
+            why = told
         elif isinstance(error.os_error, ConnectionError):
             why = "the server hung up at once"
         host = f"[{error.host}]" if ":" in error.host else error.host

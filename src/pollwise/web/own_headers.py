@@ -147,7 +147,7 @@ def _cookies(path: Path) -> list[Cookie]:
 
 
 def _logins() -> dict[str, _Login]:
-    path = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
+    path = Path(os.environ.get("NETRC") or os.path.expanduser("~/.netrc"))
     _text(path, "--netrc")
     try:
         hosts = netrc.netrc(str(path)).hosts

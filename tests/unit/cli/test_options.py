@@ -5,7 +5,13 @@ from collections.abc import Iterator
 import click
 from typer.main import get_command
 
-from pollwise.cli.options import ObjectiveName, OrderName, PolitenessName
+from pollwise.cli.options import (
+    FetchingOptions,
+    ObjectiveName,
+    OrderName,
+    PolitenessName,
+    token_place_told,
+)
 from pollwise.cli.program import app
 from pollwise.fetch_settings import POLITENESS
 from pollwise.insight.page_list import Order
@@ -34,3 +40,10 @@ def test_options_that_may_be_given_several_times_say_so():
         and "give several" not in (option.help or "")
     ]
     assert silent == []
+
+
+def test_the_home_of_nobody_is_left_as_it_stands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    beside = f"{tmp_path}/~no-such-user/file"
+    assert FetchingOptions(header_file="~no-such-user/file").told()["header_file"] == beside
+    assert token_place_told("file:~no-such-user/file") == f"file:{beside}"

@@ -82,7 +82,7 @@ def test_status_fits_a_terminal_and_shows_text_as_it_is(terminal):
     assert "no [/] answer" in terminal.plain
     assert (
         "those to phone fail (status 500): 12 changes to be told since 1970-01-01 00:01:00, tried"
-        " again at 1970-01-01 00:02:00 (UTC)"
+        " again from 1970-01-01 00:02:00 (UTC) on"
     ) in shown
     assert "1 (0.5–1) changes found, copies fresh 100 % (50–100) of the time" in shown
     assert "│ copies fresh 100 % (50–100) of the time," in terminal.plain

@@ -17,7 +17,7 @@ from pollwise.dashboard.terms import AnsweringTerms
 from pollwise.insight.evidence import Evidence
 from pollwise.insight.measured import MeasuredFreshness
 from pollwise.store import Store
-from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.store.records import Batch, NewPage, PollResult, StoredReceiver
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 from .browsed import browsed
@@ -142,3 +142,23 @@ async def test_what_changed_is_in_the_order_of_its_times(db):
         text = await shown("What changed?")
     told = re.findall(r"(\d+ minutes) ago", text)
     assert told == ["5 minutes", "20 minutes", "50 minutes"]
+
+
+@pytest.mark.parametrize(
+    ("ago", "told"), [(3600.0, "due to be tried again"), (0.0, r"tried again <time .*>in \d+ s<")]
+)
+async def test_a_try_that_is_due_was_not_made_yet(tmp_path, ago, told):
+    db = tmp_path / "x.db"
+    make_watch(db, time.time())
+    with Store.open(db) as store:
+        failed = StoredReceiver("phone", 0, 0, None, time.time() - ago, 1, "status 500")
+        store.save_receiver(failed)
+    async with Answers(db) as answers:
+        app = application(answers, AnsweringTerms(db), None)
+        async with browsed(app, "/pages") as ask:
+            for path in ("/", "/settings"):
+                status, _, text = await ask(path)
+                assert status == 200
+                assert "status 500" in text
+                assert re.search(told, text)
+                assert not re.search(r"tried again <time .*ago<", text)

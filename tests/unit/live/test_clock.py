@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollwise.live import clock as clock_module
-from pollwise.live.clock import LiveClock
+from pollwise.live.clock import LiveClock, wait_until_set
 
 _STEPS = st.lists(st.tuples(st.floats(-1e7, 1e7), st.floats(-1e6, 1e6)), max_size=20)
 
@@ -96,3 +96,18 @@ async def test_a_clock_that_was_set_for_good_ends_the_run(monkeypatch):
     await asyncio.wait_for(stop.wait(), timeout=20.0)
     await minding
     assert clock.is_apart
+
+
+def test_a_clock_that_is_not_set_yet_is_waited_for_if_it_was_before(monkeypatch):
+    monkeypatch.setattr(clock_module, "_LOOK_EVERY", 0.0)
+    times = iter([10.0, 10.0, 10.0, 11.0, 1.8e9])
+    said: list[str] = []
+    wait_until_set(1.7e9, said.append, times.__next__)
+    assert said == []  # nothing stored is of a later time than such a clock may tell
+    times = iter([10.0, 10.0, 10.0, 11.0, 1.8e9])
+    wait_until_set(1.75e9, said.append, times.__next__)
+    assert list(times) == []
+    [line] = said
+    assert "says 1970-01-01 00:00:10 (UTC), as it is not set yet: polls wait" in line
+    wait_until_set(1.75e9, said.append, lambda: 1.74e9)
+    assert len(said) == 1

@@ -289,7 +289,7 @@ async def test_a_receiver_that_never_answers_does_not_hold_up_the_end(store: Sto
     never, clock = threading.Event(), SteppedClock()
     begun = time.monotonic()
     try:
-        async with told(store, clock, lambda *_: never.wait(), receiver("me")):
+        async with told(store, clock, lambda *_: never.wait(), receiver("me")) as said:
             store.commit(Batch(polls=(poll(0, BEGIN + 1, b"<p>2"),)))
             clock.jump(120.0)
     finally:
@@ -297,6 +297,8 @@ async def test_a_receiver_that_never_answers_does_not_hold_up_the_end(store: Sto
         never.set()
     [state] = store.receivers()
     assert (state.told_seq, state.trying_seq) == (0, 1)  # the next run sends it again
+    [line] = said
+    assert line.startswith("to be told to me by a later run: 1 change, from ")
 
 
 async def test_failures_are_said_once_and_tried_ever_more_rarely(store: Store) -> None:

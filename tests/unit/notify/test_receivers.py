@@ -98,6 +98,7 @@ def test_two_receivers_of_one_name_are_refused():
         ({"name": "n", "to": "exec:cat hidden 2>/dev/null"}, "so '2>' would be a word"),
         ({"name": "n", "to": "exec:cat && cat"}, "so '&&' would be a word"),
         ({"name": "n", "to": "atom:/no/such/folder/x.xml"}, "no file in a folder that is there"),
+        ({"name": "n", "to": "atom:~no-such-user/x.xml"}, "~no-such-user/x.xml is no file in a"),
         ({"name": "n", "to": "https:///x"}, "is no URL; check its host and port"),
         (
             {"name": "n", "to": "https://a.example:99999/?key=hidden"},

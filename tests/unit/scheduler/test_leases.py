@@ -3,6 +3,7 @@
 import pytest
 
 from pollwise.events import Added, Polled, Removed, Tick
+from pollwise.types import Outcome
 
 from .round_robin import (
     CHANGED,
@@ -40,6 +41,16 @@ class TestLeases:
         assert times_of(world, 0) == [0.0]
         assert times_of(world, 1) == [pytest.approx(35.0, abs=40.0)]
         assert times_of(world, 1)[0] >= 35.0
+
+    @pytest.mark.parametrize("outcome", [FAILED, Outcome.POSTPONED])
+    def test_a_poll_that_waited_in_vain_tells_nothing_of_what_answers_take(self, outcome):
+        def silent_from_50_to_100(page_id: int, now: float) -> tuple[float, Outcome]:
+            return (10.0, outcome) if 50.0 <= now < 100.0 else (2.0, CHANGED)
+
+        world = World(scheduler(rate=1.0), silent_from_50_to_100)
+        world.send(Added(0.0, pages(9, scope="h")))
+        world.run(until=150.0)
+        assert world.scheduler.host_turn("h").answers_in == pytest.approx(2.0)
 
     def test_a_late_answer_still_teaches_and_ends_the_rest(self):
         some = scheduler(lease=30.0)

@@ -133,10 +133,10 @@ def test_a_poll_that_was_given_up_tells_nothing_of_answers():
 
 
 def test_a_poll_that_fetched_its_page_again_tells_nothing_of_answers():
-    host = poll_ended(poll_begun(Host(ended_at=0.0), 1.0), 9.0, again=True)
+    host = poll_ended(poll_begun(Host(ended_at=0.0), 1.0), 9.0, is_timed=False)
     assert turn_of(host, 1.0) == (1.0, 0.0)
     host = poll_ended(poll_begun(host, 10.0), 12.0)
-    assert turn_of(poll_ended(poll_begun(host, 20.0), 29.0, again=True), 1.0) == (1.0, 2.0)
+    assert turn_of(poll_ended(poll_begun(host, 20.0), 29.0, is_timed=False), 1.0) == (1.0, 2.0)
 
 
 def test_a_host_without_a_pause_takes_any_number_of_polls():

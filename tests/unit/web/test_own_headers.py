@@ -114,6 +114,17 @@ def test_a_file_that_cannot_be_used_is_one_line_without_its_secrets(
     assert "\n" not in str(refused.value)
 
 
+def test_a_user_without_a_home_is_one_line(monkeypatch) -> None:
+    def unknown(number: int) -> None:
+        raise KeyError(number)
+
+    for name in ("NETRC", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    with pytest.raises(InputError, match=r"--netrc ~/\.netrc: cannot be read"):
+        read(netrc=True)
+
+
 @pytest.mark.parametrize("option", ["header_file", "cookie_file", "netrc"])
 def test_a_file_that_is_missing_is_named(tmp_path, monkeypatch, option) -> None:
     missing = str(tmp_path / "missing")

@@ -249,6 +249,10 @@ class TableReader:
         number: int = self._connection.row("latest_change")[0]
         return number
 
+    def latest_time(self) -> float:
+        at: float = self._connection.row("latest_time")[0]
+        return at
+
     def written(self) -> int:
         number: int = self._connection.row("written")[0]
         return number

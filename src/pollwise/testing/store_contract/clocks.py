@@ -15,6 +15,7 @@ class ClocksContract:
     """A clock that was ahead freezes no page."""
 
     def test_a_clock_that_was_ahead_freezes_no_page(self, store: Store) -> None:
+        assert store.latest_time() == 0.0
         store.add_pages(PAGES, now=NOW - 10.0)
         store.commit(Batch(polls=(timed(0, NOW - 9.0, b"one"),)))
         ahead = [timed(0, NOW + MONTH + n, b"%d" % n) for n in range(60)]
@@ -22,8 +23,10 @@ class ClocksContract:
             store.commit(Batch(polls=(one,)))
         store.start_run(NOW + MONTH, {}, None)
 
+        assert store.latest_time() == NOW + MONTH + 59.0
         told = store.set_back_times(NOW)
         assert told == ClockSetBack(NOW, MONTH + 59.0, polls=50)
+        assert store.latest_time() == NOW
         assert store.clock_set_back() == told
         assert store.runs()[0].started_at == NOW
         record = store.pages()[0]

@@ -82,10 +82,10 @@ def _programs() -> list[str | None]:
 
 def _has_downloaded() -> bool:
     """Whether playwright has downloaded a browser, maybe for another version of playwright."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
     folders = [
         os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or cache / "ms-playwright",
-        Path.home() / "Library/Caches/ms-playwright",
+        os.path.expanduser("~/Library/Caches/ms-playwright"),
     ]
     return any(any(Path(folder).glob("chromium*")) for folder in folders)
 
