@@ -275,6 +275,8 @@ def page_row(page: Page) -> tuple[Any, ...]:
     `astuple` would copy each field, which takes thirty times as long.
     """
     row: tuple[Any, ...] = _fields_of(page)
+    if row[_ALWAYS_SAID:] == _NO_PAGE[_ALWAYS_SAID:]:  # as most
+        return row[:_ALWAYS_SAID]
     said = len(row)
     while said > _ALWAYS_SAID and row[said - 1] == _NO_PAGE[said - 1]:
         said -= 1

@@ -52,13 +52,13 @@ def simhash(counts: Mapping[str, int]) -> int | None:
     digests = b"".join(map(_DIGESTS.__getitem__, counts))
     terms = np.frombuffer(digests, ">u8").astype(np.uint64)
     numbers = np.fromiter(counts.values(), np.int64, len(counts))
-    features = np.concatenate([terms, _mixed(terms, numbers)])
-    bits = np.unpackbits(features.astype(">u8").view(np.uint8)).reshape(-1, 64)
-    weights = np.tile(_WEIGHT_UNIT + np.rint(_WEIGHT_UNIT * np.log2(numbers)), 2)
+    weights = _WEIGHT_UNIT + np.rint(_WEIGHT_UNIT * np.log2(numbers))
     weights = weights.astype(np.float32)
+    # A term and its pair have the same weight.
+    set_in = _bits(terms) + _bits(_mixed(terms, numbers))
     # A bit is set where more than half of the weight has it. (Floats of 64 bits would hold larger
     # sums than those of a page's terms, in twice the time.)
-    majority = 2 * (weights @ bits.astype(np.float32)) > weights.sum()
+    majority = weights @ set_in.astype(np.float32) > weights.sum()
     return int.from_bytes(np.packbits(majority).tobytes(), "big")
 
 
@@ -161,6 +161,11 @@ class Duplicates:
             self._kinds[page_id] = 2
             for table, band in zip(self._by_band, _bands(simhash), strict=True):
                 table.setdefault(band, array("I")).append(page_id)
+
+
+def _bits(hashes: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """A row for each hash, the highest bit first."""
+    return np.unpackbits(hashes.astype(">u8").view(np.uint8)).reshape(-1, 64)
 
 
 def _mixed(terms: NDArray[np.uint64], numbers: NDArray[np.int64]) -> NDArray[np.uint64]:

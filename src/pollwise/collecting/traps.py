@@ -24,7 +24,6 @@ _DATED_QUERY = re.compile(r"(?:year|month|week|day|date)=\d|=\d{4}-\d{1,2}(?:-\d
 _ROWS = 4
 _WIDTH = 1 << 20
 _LAST = _WIDTH - 1
-_BEGINS = range((_ROWS - 1) * _WIDTH, -1, -_WIDTH)
 _PLACES = Struct(f">{_ROWS}I")
 """The cells of a URL within the rows, the last one first."""
 
@@ -57,28 +56,54 @@ class Traps:
         urls_per_pattern: int = 10_000,
         queries_per_path: int = 5000,
     ) -> None:
-        self._most = {
-            Trap.CALENDAR: dates_per_path,
-            Trap.NUMBERS: urls_per_pattern,
-            Trap.QUERIES: queries_per_path,
-        }
+        self._dates = _Limit(Trap.CALENDAR, dates_per_path)
+        self._numbers = _Limit(Trap.NUMBERS, urls_per_pattern)
+        self._queries = _Limit(Trap.QUERIES, queries_per_path)
         self._counts = array("I", bytes(4 * _ROWS * _WIDTH))
 
     def enter(self, url: str) -> Trap | None:
         """The trap that a new URL (canonical) belongs to; None: it is in none and is counted."""
         counts = self._counts
         places = []
-        for trap, pattern in _patterns(url):
-            cells = _cells(f"{trap.name} {pattern}")
-            least = min([counts[cell] for cell in cells])
-            if least >= self._most[trap]:
-                return trap
+        for limit, pattern in self._patterns(url):
+            cells = first, second, third, last = _cells(limit.name + pattern)
+            least = min(counts[first], counts[second], counts[third], counts[last])
+            if least >= limit.most:
+                return limit.trap
             places.append((cells, least))
         for cells, least in places:
             for cell in cells:
                 if counts[cell] == least:
                     counts[cell] = least + 1
         return None
+
+    def _patterns(self, url: str) -> "Iterator[tuple[_Limit, str]]":
+        """The patterns of a URL, without one that no second URL can have."""
+        origin_end = url.index("/", 8)
+        origin, rest = url[:origin_end], url[origin_end:]
+        path, _, query = rest.partition("?")
+        numberless = origin + _NUMBER.sub("#", path)
+        if _DATED_PATH.search(path) or (query and _DATED_QUERY.search(query)):
+            yield self._dates, numberless
+        if query:
+            yield self._queries, numberless
+        pattern = f"{numberless}?{_NUMBER.sub('#', query)}" if query else numberless
+        if pattern != url:
+            yield self._numbers, pattern
+
+
+class _Limit:
+    """How many URLs of a pattern are no `trap` yet, and what their keys begin with.
+
+    The members of an `Enum` are slow to look up, and to name.
+    """
+
+    __slots__ = ("most", "name", "trap")
+
+    def __init__(self, trap: Trap, most: int) -> None:
+        self.trap = trap
+        self.most = most
+        self.name = f"{trap.name} "
 
 
 def is_endless(path: str) -> bool:
@@ -106,22 +131,12 @@ def is_endless(path: str) -> bool:
     )
 
 
-def _patterns(url: str) -> Iterator[tuple[Trap, str]]:
-    """The patterns of a URL, without one that no second URL can have."""
-    origin_end = url.index("/", 8)
-    origin, rest = url[:origin_end], url[origin_end:]
-    path, _, query = rest.partition("?")
-    numberless = origin + _NUMBER.sub("#", path)
-    if _DATED_PATH.search(path) or (query and _DATED_QUERY.search(query)):
-        yield Trap.CALENDAR, numberless
-    if query:
-        yield Trap.QUERIES, numberless
-    pattern = f"{numberless}?{_NUMBER.sub('#', query)}" if query else numberless
-    if pattern != url:
-        yield Trap.NUMBERS, pattern
-
-
-def _cells(key: str) -> list[int]:
+def _cells(key: str) -> tuple[int, int, int, int]:
     """One cell in each row of the sketch."""
-    places = _PLACES.unpack(xxhash.xxh3_128_digest(key.encode()))
-    return [begin + (place & _LAST) for begin, place in zip(_BEGINS, places, strict=True)]
+    last, third, second, first = _PLACES.unpack(xxhash.xxh3_128_digest(key.encode()))
+    return (
+        first & _LAST,
+        _WIDTH + (second & _LAST),
+        2 * _WIDTH + (third & _LAST),
+        3 * _WIDTH + (last & _LAST),
+    )

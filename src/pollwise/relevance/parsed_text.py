@@ -4,10 +4,9 @@ A block is the text of one block-level element (a paragraph, a list item, a tabl
 the title of the page, too). What a site repeats on page after page, it repeats by blocks.
 """
 
-from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from pollwise.relevance.remembered import Remembered
-from pollwise.relevance.terms import MAX_TERMS, terms
+from pollwise.relevance.terms import MAX_TERMS, terms_of_each
 
 __all__ = ["ParsedText", "parse_text", "term_hashes"]
 
@@ -66,29 +65,16 @@ def parse_text(blocks: Sequence[str], judgement: float | None = None) -> ParsedT
     Reads up to 400,000 characters and 10,000 blocks; terms beyond the first `MAX_TERMS` distinct
     ones are left out.
     """
-    numbers: defaultdict[str, int] = defaultdict(count().__next__)
+    found = [own for own in terms_of_each(_read(blocks)) if own]
     block_numbers: dict[int, int] = {}
-    # The number of the term of each word, and of each block its number and its words.
-    spoken: list[int] = []
-    entries: list[int] = []
-    lengths: list[int] = []
-    room = _MAX_CHARACTERS
-    for block in blocks[:_MAX_BLOCKS]:
-        if room <= 0:
-            break
-        found = terms(block[:room])
-        room -= len(block)
-        if not found:
-            continue
-        block_hash = xxhash.xxh32_intdigest(" ".join(found).encode())
-        entries.append(block_numbers.setdefault(block_hash, len(block_numbers)))
-        lengths.append(len(found))
-        spoken += map(numbers.__getitem__, found)
-    said = np.array(spoken, np.int64)
-    keys = np.repeat(np.array(entries, np.int64) * MAX_TERMS, lengths) + said
-    counted = Counter(keys[said < MAX_TERMS].tolist())
-    places = np.fromiter(counted, np.int64, len(counted))
-    counts = np.fromiter(counted.values(), np.int64, len(counted))
+    entries = [block_numbers.setdefault(_hash(" ".join(own)), len(block_numbers)) for own in found]
+    spoken = [*chain.from_iterable(found)]
+    numbers = dict(zip(dict.fromkeys(spoken), count()))
+    said = np.array([*map(numbers.__getitem__, spoken)], np.int64)
+    keys = np.repeat(np.array(entries, np.int64) * MAX_TERMS, [*map(len, found)]) + said
+    keys, firsts, counts = np.unique(keys[said < MAX_TERMS], return_index=True, return_counts=True)
+    order = np.argsort(firsts)
+    places, counts = keys[order], counts[order]
     distinct = tuple(numbers)[:MAX_TERMS]
     return ParsedText(
         terms=distinct,
@@ -99,6 +85,18 @@ def parse_text(blocks: Sequence[str], judgement: float | None = None) -> ParsedT
         counts=np.minimum(counts, 65535).astype(np.uint16),
         judgement=judgement,
     )
+
+
+def _read(blocks: Sequence[str]) -> list[str]:
+    """What is read of the blocks."""
+    read = []
+    room = _MAX_CHARACTERS
+    for block in blocks[:_MAX_BLOCKS]:
+        if room <= 0:
+            break
+        read.append(block[:room])
+        room -= len(block)
+    return read
 
 
 def term_hashes(terms: Sequence[str]) -> UInts:

@@ -9,13 +9,13 @@ Chinese, Japanese and Korean. Stop words, single letters and numbers are no term
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from string import ascii_lowercase
 
 from pollwise.relevance.remembered import Remembered
 
-__all__ = ["MAX_TERMS", "STOP_WORDS", "term_counts", "terms"]
+__all__ = ["MAX_TERMS", "STOP_WORDS", "term_counts", "terms", "terms_of_each"]
 
 MAX_TERMS = 2000
 """The distinct terms that one text may have."""
@@ -51,10 +51,12 @@ _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     "\u0900-\u0903\u093a-\u094f\u0962\u0963\u0980-\u0dff"
 )
+_BETWEEN = "\n"
 _ASCII_LETTERS = bytes(
-    byte if byte in ascii_lowercase.encode() else ord(" ") for byte in bytes(range(256)).lower()
+    byte if byte in f"{ascii_lowercase}{_BETWEEN}".encode() else ord(" ")
+    for byte in bytes(range(256)).lower()
 )
-"""By byte: the lower case of letters, and spaces for all else."""
+"""By byte: the lower case of letters, ends of lines, and spaces for all else."""
 _PLAIN_WORD = re.compile("[^\\W\\d_]{2,}")
 _HAS_INTRICATE = re.compile(f"[{_MARKS}{_UNSPACED}]").search
 _STARTS_UNSPACED = re.compile(f"[{_UNSPACED}]").match
@@ -70,6 +72,21 @@ def terms(text: str) -> list[str]:
     return [*filter(None, map(_TERMS.__getitem__, _words(text)))]
 
 
+def terms_of_each(texts: Sequence[str]) -> list[list[str]]:
+    """The terms of each text; of many short ones in half the time.
+
+    >>> terms_of_each(["Whales sing.", "Naïve Bayes"])
+    [['whale', 'sing'], ['naïv', 'bay']]
+    """
+    plain = [text if text.isascii() and _BETWEEN not in text else "" for text in texts]
+    lines = _letters(_BETWEEN.join(plain)).split(_BETWEEN)
+    known = _TERMS.__getitem__
+    return [
+        [*filter(None, map(known, line.split()))] if text is own else terms(text)
+        for text, own, line in zip(texts, plain, lines, strict=False)  # of no texts one line
+    ]
+
+
 def term_counts(text: str) -> dict[str, int]:
     """How often each term stands in a text; at most `MAX_TERMS` of them, the most frequent."""
     counts: Counter[str] = Counter()
@@ -82,11 +99,16 @@ def term_counts(text: str) -> dict[str, int]:
 def _words(text: str) -> Iterable[str]:
     """The words in lower case, and the pairs of characters of scripts without spaces."""
     if text.isascii():
-        return text.encode().translate(_ASCII_LETTERS).decode().split()
+        return _letters(text).split()
     text = unicodedata.normalize("NFKC", text).casefold()
     if not _HAS_INTRICATE(text):
         return _PLAIN_WORD.findall(text)
     return [part for word in _WORD.findall(text) for part in _pairs(word)]
+
+
+def _letters(text: str) -> str:
+    """A text in ASCII in lower case, with spaces for all but letters and ends of lines."""
+    return text.encode().translate(_ASCII_LETTERS).decode()
 
 
 def _pairs(word: str) -> Iterable[str]:

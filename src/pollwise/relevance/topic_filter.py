@@ -46,6 +46,10 @@ Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint32]
 
 
+_DAMPED: Floats = np.concatenate([[0.0], 1 + np.log(np.arange(1.0, 256.0))])
+"""`_damped` of the counts that most terms have."""
+
+
 class TopicFilter:
     """Scores pages by a topic; `observe` learns from each new page, `score` does not.
 
@@ -102,7 +106,7 @@ class TopicFilter:
         relevance = self._relevance(page, weights)
         self._count(page.hashes[counts > 0], relevance)
         if page.judgement is None:
-            nearness = _cosine(weights, self._dense_own[_bucket(page.hashes)])
+            nearness = _cosine(weights, _of(self._dense_own, page.hashes))
         else:
             nearness = page.judgement
         self._best.offer(host, page.terms, counts, nearness)
@@ -199,11 +203,11 @@ class TopicFilter:
         return specific
 
     def _weights(self, hashes: Hashes, counts: Floats) -> Floats:
-        return np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * self._inverse(hashes)
+        return _damped(counts) * self._inverse(hashes)
 
     def _inverse(self, hashes: Hashes) -> Floats:
         """idf; a term not seen yet counts as if half a page had it."""
-        frequencies = self._frequencies[_bucket(hashes)].astype(np.float64)
+        frequencies = _of(self._frequencies, hashes).astype(np.float64)
         # More pages than there are: two terms in one bucket.
         frequencies = np.minimum(frequencies, self._weighed_pages)
         return np.log((self._weighed_pages + 2) / (frequencies + 0.5))
@@ -256,7 +260,7 @@ class TopicFilter:
         if self.judged:
             return LikelyPage(page.host, kept, page.nearness)
         weights = self._weights(hashes, counts)
-        return LikelyPage(page.host, kept, _cosine(weights, self._dense_own[_bucket(hashes)]))
+        return LikelyPage(page.host, kept, _cosine(weights, _of(self._dense_own, hashes)))
 
     def _weighed(self, host: str, packed: bytes) -> tuple[Hashes, Floats]:
         """The terms of a packed page, and their weights by what is known now."""
@@ -265,7 +269,7 @@ class TopicFilter:
 
     def _nearness(self, hashes: Hashes, weights: Floats) -> float:
         """The cosine of the weights of these terms and the topic vector."""
-        return _cosine(weights, self._dense[_bucket(hashes)])
+        return _cosine(weights, _of(self._dense, hashes))
 
     def _cosine_of_best(self, page: LikelyPage) -> float:
         weights = tf_idf(page.counts, self._inverse)
@@ -280,6 +284,18 @@ class TopicFilter:
 
 def _bucket(hashes: Hashes) -> Hashes:
     return hashes & np.uint32(_BUCKETS - 1)
+
+
+def _of(buckets: NDArray[np.float32], hashes: Hashes) -> NDArray[np.float32]:
+    """The values in the buckets of these terms."""
+    return buckets.take(_bucket(hashes))  # an index would take three times as long
+
+
+def _damped(counts: Floats) -> Floats:
+    """1 + ln count, 0 for none; `counts` are whole numbers."""
+    if counts.max(initial=0) < len(_DAMPED):
+        return _DAMPED.take(counts.astype(np.intp))
+    return np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0)
 
 
 def _dense(vector: Mapping[str, float]) -> NDArray[np.float32]:

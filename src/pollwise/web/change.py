@@ -143,8 +143,9 @@ def compare(memory: PageMemory, view: View) -> Comparison:
     )
     refused = tuple(mask for mask in noise.masks if mask.state is MaskState.REFUSED)
     found = fingerprint(view, held)
+    is_first = memory.text_hash is None  # which differs from nothing, however it begins
     changed = is_changed(memory, found) and (
-        not view.blocks or is_changed(memory, fingerprint(_mark_flipped(view), held))
+        is_first or not view.blocks or is_changed(memory, fingerprint(_mark_flipped(view), held))
     )
     going_on = tuple(
         mask
@@ -161,7 +162,7 @@ def compare(memory: PageMemory, view: View) -> Comparison:
         kept = fingerprint(view, going_on)
         kept = replace(kept, masks=going_on)
     # Of a first copy nothing is known of changes.
-    counted = changed and memory.text_hash is not None
+    counted = changed and not is_first
     noise = replace(
         noise,
         masks=going_on + refused,

@@ -10,8 +10,10 @@ from ada_url import URL
 from pollwise.errors import InputError
 
 __all__ = [
+    "Base",
     "Divided",
     "Spelled",
+    "base_of",
     "canonical",
     "divided",
     "joined",
@@ -25,22 +27,30 @@ __all__ = [
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _OCTET = "(?: 25[0-5] | 2[0-4][0-9] | 1[0-9][0-9] | [1-9]?[0-9] )"
-_PLAIN = re.compile(
+_PLAIN_ORIGIN = re.compile(
     rf"""(?P<scheme> https? )
     :// (?P<host>
         (?: (?! xn-- ) [a-z0-9-]+ \. )* (?! xn-- ) [a-z] [a-z0-9-]*
         | (?: {_OCTET} \. ){{3}} {_OCTET}
     )
-    (?: : (?P<port> (?! 80/ | 443/ ) (?: [1-5][0-9]{{4}} | [1-9][0-9]{{0,3}} ) ) )?
-    (?: / (?! \. | %2[eE] ) [A-Za-z0-9._~!$&()*+,;=:@%-]* )+
-    (?: \? [A-Za-z0-9._~!$&()*+,;=:@%/?-]+ )?""",
+    (?: : (?P<port> (?! (?: 80 | 443 ) \Z ) (?: [1-5][0-9]{{4}} | [1-9][0-9]{{0,3}} ) ) )?""",
     re.VERBOSE,
 )
-"""URLs whose canonical spelling surely is their own, as that of most is; others are parsed."""
+_SEGMENT = "(?! \\. | %2[eE] ) [A-Za-z0-9._~!$&()*+,;=:@%-]*"
+_QUERY = "(?: \\? [A-Za-z0-9._~!$&()*+,;=:@%/?-]+ )?"
+_PLAIN_PATH = re.compile(f"(?: / {_SEGMENT} )+ {_QUERY}", re.VERBOSE)
+"""Origins and what follows them, of URLs whose canonical spelling surely is their own, as that of
+most is; others are parsed."""
+_PLAIN_REFERENCE = re.compile(
+    f"(?! [^:/?]*: ) (?= [^/?] ) {_SEGMENT} (?: / {_SEGMENT} )* {_QUERY}", re.VERBOSE
+)
+"""What may stand in the place of the last segment of such a path."""
 _HOST_AND_PORT = re.compile(r"[A-Za-z][A-Za-z0-9.-]*:[0-9]{1,5}(?![^/?#])")
 _MEND = "begin it with http:// or https://"
 _USUAL = 2048
-"""Characters. Of a longer URL the host may be too long."""
+"""Characters of a URL that is not parsed."""
+_LONGEST_ORIGIN = 280
+"""Characters of an origin that is remembered: a name has at most 253."""
 _REMEMBERED = 1024
 """URLs: the parts of those being polled are asked for again and again."""
 
@@ -146,22 +156,57 @@ def located(url: str) -> tuple[str, str]:
     return href, parsed.host
 
 
-def plainly_joined(origin: str, reference: str) -> str | None:
-    """What a reference without a fragment surely means on a page of this origin, without parsing.
+class Base(NamedTuple):
+    """What references are joined to: a URL, its origin, and what is before its last segment."""
 
-    None: nothing is said; it may be relative, or spelled in another way.
+    url: str
+    origin: str
+    directory: str
 
-    >>> plainly_joined("https://example.org", "/news"), plainly_joined("https://example.org", "b")
-    ('https://example.org/news', None)
+
+def base_of(url: str) -> Base:
+    """The base that a page with this canonical URL has for its references.
+
+    >>> base_of("https://example.org/news/today?page=2").directory
+    'https://example.org/news/'
     """
-    is_path = reference.startswith("/") and not reference.startswith("//")
-    url = origin + reference if is_path else reference
-    return url if _plainly_canonical(url) else None
+    address = url.partition("?")[0]
+    return Base(url, divided(url).origin, address[: address.rindex("/") + 1])
+
+
+def plainly_joined(base: Base, reference: str) -> str | None:
+    """What a reference without a fragment surely means on a page with this base, without parsing.
+
+    None: nothing is said; it may be spelled in another way.
+
+    >>> base = base_of("https://example.org/news/today")
+    >>> [plainly_joined(base, reference) for reference in ("/", "today?page=2", "../today")]
+    ['https://example.org/', 'https://example.org/news/today?page=2', None]
+    """
+    if reference.startswith("/") and not reference.startswith("//"):
+        is_plain, url = _PLAIN_PATH.fullmatch(reference), base.origin + reference
+    elif reference.startswith(("http:", "https:")):
+        is_plain, url = _plainly_canonical(reference), reference
+    else:
+        is_plain, url = _PLAIN_REFERENCE.fullmatch(reference), base.directory + reference
+    return url if is_plain and len(url) <= _USUAL else None
 
 
 def _plainly_canonical(url: str) -> re.Match[str] | None:
-    """The parts of a URL that surely is canonical, without parsing it; None: nothing is said."""
-    return _PLAIN.fullmatch(url) if len(url) <= _USUAL else None
+    """The parts of the origin of a URL that surely is canonical; None: nothing is said.
+
+    It is not parsed.
+    """
+    if len(url) > _USUAL:
+        return None
+    end = url.find("/", len("https://"), _LONGEST_ORIGIN)
+    return _plain_origin(url[:end]) if end > 0 and _PLAIN_PATH.fullmatch(url, end) else None
+
+
+@lru_cache(_REMEMBERED)
+def _plain_origin(origin: str) -> re.Match[str] | None:
+    """The parts of a plain origin; the latest are remembered, as most pages share them."""
+    return _PLAIN_ORIGIN.fullmatch(origin)
 
 
 def _parse(url: str, base: str | None = None) -> tuple[URL, str]:

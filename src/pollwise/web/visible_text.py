@@ -6,6 +6,7 @@ for changed.
 """
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import repeat
 
@@ -87,9 +88,13 @@ def visible_blocks(html: str) -> list[str]:
     ['It is', '12:03', '.', 'We open.']
     """
     lines = _INVISIBLE.sub("\n", html).replace("\r", "\n").replace("\t", " ").replace("\f", " ")
-    pieces = filter(None, map(str.strip, lines.split("\n"), repeat(" ")))
+    pieces: Iterable[str] = lines.split("\n")
+    if " \n" in lines or "\n " in lines or lines.startswith(" ") or lines.endswith(" "):
+        pieces = map(str.strip, pieces, repeat(" "))
+    if "  " not in lines:
+        return [*filter(None, pieces)]
     # Few have several spaces in a row, once they do not begin with them.
-    return [_folded(piece) if "  " in piece else piece for piece in pieces]
+    return [_folded(piece) if "  " in piece else piece for piece in filter(None, pieces)]
 
 
 def _folded(piece: str) -> str:

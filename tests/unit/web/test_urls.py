@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from pollwise.errors import InputError
 from pollwise.web.urls import (
+    base_of,
     canonical,
     joined,
     located,
@@ -142,11 +143,21 @@ def test_what_is_said_without_parsing_is_what_parsing_says(scheme, host, port, p
 
 @given(
     st.sampled_from(
-        ["", "/", "//", "http://h", "https://h.example:8443", "mailto:", "?", "HTTP://h"]
+        ["", "/", "//", "http://h", "https://h.example:8443", "mailto:", "?", "HTTP://h", "http:"]
     ),
     st.lists(PIECES, max_size=3).map("/".join),
-    st.sampled_from(["http://h.example", "https://127.0.0.1:8443"]),
+    st.sampled_from(["http://h.example", "https://127.0.0.1:8443", "http://[::1]:81"]),
+    st.sampled_from(["/", "/a/b.html", "/a//b/?c=/d/e", "/a:b/", "/?/a"]),
 )
-def test_what_is_joined_without_parsing_is_what_parsing_says(begin, rest, origin):
-    plain = plainly_joined(origin, begin + rest)
-    assert plain is None or plain == joined(f"{origin}/a/b.html", begin + rest)
+def test_what_is_joined_without_parsing_is_what_parsing_says(begin, rest, origin, path):
+    plain = plainly_joined(base_of(origin + path), begin + rest)
+    assert plain is None or plain == joined(origin + path, begin + rest)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["/c", "/c//d?e/f", "c", "c/d.html?e=f:g", "c/d:e", "http://g/c", "https://g.example:81/c"],
+)
+def test_what_most_links_are_is_joined_without_parsing(reference):
+    base = base_of("http://h.example/a/b?c/d")
+    assert plainly_joined(base, reference) == joined(base.url, reference)

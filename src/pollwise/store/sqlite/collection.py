@@ -5,7 +5,7 @@ Call the functions that write within a transaction.
 
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from pollwise.errors import InputError
 from pollwise.store.place import Place
@@ -14,7 +14,8 @@ from pollwise.store.sqlite.links import NO_LINKS, pack_links, unpack_links
 from pollwise.store.tables.bodies import LEVEL
 from pollwise.store.tables.connection import Connection, Writer
 from pollwise.store.tables.documents import undamaged, unpack_text
-from pollwise.store.tables.rows import page_values
+from pollwise.store.tables.rows import page_values, wants_nothing
+from pollwise.types import Page
 
 __all__ = [
     "read_history",
@@ -26,27 +27,39 @@ __all__ = [
 
 _AT_ONCE = 500
 
+_Values = Callable[[Page, float], dict[str, object]]
+"""Makes most parameters of an insertion, from a page and the time of its finding."""
+
 
 def save_new_pages(writer: Writer, new_pages: Sequence[Discovery]) -> None:
     """Add discovered pages; `InputError` if their ids have a gap or a URL is known."""
     next_id: int = writer.execute("next_page_id").fetchone()[0]
     url = ""
+    plain, special = list[Discovery](), list[Discovery]()
+    in_order = sorted(new_pages, key=lambda new: new.page.id)
+    for expected, new in enumerate(in_order, start=next_id):
+        if new.page.id != expected:
+            raise InputError(
+                f"{new.page.url} was given the id {new.page.id}; expected {expected}, the next one"
+            )
+        (plain if wants_nothing(new.page) else special).append(new)
 
-    def rows() -> Iterator[dict[str, object]]:
+    def rows(found: Sequence[Discovery], values: _Values) -> Iterator[dict[str, object]]:
         nonlocal url
-        in_order = sorted(new_pages, key=lambda new: new.page.id)
-        for expected, new in enumerate(in_order, start=next_id):
+        for new in found:
             url = new.page.url
-            if new.page.id != expected:
-                raise InputError(
-                    f"{url} was given the id {new.page.id}; expected {expected}, the next one"
-                )
-            yield {**page_values(new.page, new.found_at), "id": expected, "depth": new.depth}
+            yield {**values(new.page, new.found_at), "id": new.page.id, "depth": new.depth}
 
     try:
-        writer.execute_all("insert_page", rows())
+        # In a third of the time, as a page may lead to a hundred.
+        writer.execute_all("insert_plain_page", rows(plain, _plain_values))
+        writer.execute_all("insert_page", rows(special, page_values))
     except sqlite3.IntegrityError as error:
         raise InputError(f"{url} is watched already: it has an id") from error
+
+
+def _plain_values(page: Page, added_at: float) -> dict[str, object]:
+    return {"url": page.url, "scope": page.scope, "added_at": added_at}
 
 
 def save_discoveries(writer: Writer, path: Place, discoveries: Discoveries) -> None:

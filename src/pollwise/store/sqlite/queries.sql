@@ -13,6 +13,11 @@ VALUES
      COALESCE(:paused, 0), COALESCE(:tags, ''), COALESCE(:selected, ''), COALESCE(:ignored, ''),
      COALESCE(:rendered, 0), COALESCE(:listed_in, ''), COALESCE(:name, ''), COALESCE(:source, ''));
 
+-- name: insert_plain_page
+-- The same as insert_page for one that a crawl has found, of which nobody wants anything special.
+INSERT INTO pages (id, url, scope, weight, cost, added_at, depth)
+VALUES (:id, :url, :scope, 1.0, 1.0, :added_at, :depth);
+
 -- name: update_page
 -- A page that is watched already was added again: what was told last holds. A list does not take
 -- over a page that was there without it.

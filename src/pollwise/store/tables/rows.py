@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple
+from operator import attrgetter
 from sys import intern
 from typing import Any
 
@@ -40,6 +41,7 @@ __all__ = [
     "stored_version",
     "told",
     "told_values",
+    "wants_nothing",
     "watched_part",
     "watched_wishes",
 ]
@@ -226,6 +228,19 @@ def page_values(
         "added_at": added_at,
         "depth": 0,
     }
+
+
+_wishes_for = attrgetter(
+    *("weight", "cost", "longest_interval", "shortest_interval", "paused"),
+    *("tags", "select", "ignore", "name", "render"),
+)
+_NO_WISHES = _wishes_for(Page(-1))
+
+
+def wants_nothing(page: Page) -> bool:
+    """Whether nobody wants anything special of a page, as of one that a crawl has found."""
+    wishes: tuple[object, ...] = _wishes_for(page)
+    return wishes == _NO_WISHES
 
 
 def is_told_anew(page: NewPage, known: Row | None) -> bool:

@@ -50,6 +50,11 @@ class LinkSurroundings:
         self._begin: int | None = None
         self._heading: _Heading | None = None
 
+    @property
+    def is_in_link(self) -> bool:
+        """Whether a link has begun that has not ended."""
+        return self._begin is not None
+
     def begin(self, at: int) -> None:
         """A link begins; none is open."""
         self._begin = at

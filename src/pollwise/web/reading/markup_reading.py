@@ -21,7 +21,7 @@ from pollwise.web.reading.parsed_page import (
     Link,
     ParsedPage,
 )
-from pollwise.web.urls import divided, plainly_joined
+from pollwise.web.urls import base_of, plainly_joined
 
 __all__ = ["ROBOTS_NAMES", "read_markup"]
 
@@ -138,7 +138,7 @@ class _Reading:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._base = url
+        self._base = base_of(url)
         self._based = False
         self._around: list[LexborNode] = []
         self._places = ["body"]
@@ -255,12 +255,13 @@ class _Reading:
             self._end_block(left=left)
 
     def _end_block(self, *, left: bool = False) -> None:
-        for url, text in self._beside.end_block(self._parts, self._around, left=left):
+        parts = self._parts
+        for url, text in self._beside.end_block(parts, self._around, left=left):
             self._links[url] = self._links[url]._replace(around=text)
-        if not self._parts:
+        if not parts:
             return
-        text = _folded("".join(self._parts))[: self._room]
-        self._parts.clear()
+        text = _folded("".join(parts) if len(parts) > 1 else parts[0])[: self._room]
+        parts.clear()
         if text:
             self._blocks.append(text)
             self._room = self._room - len(text) if len(self._blocks) < MAX_BLOCKS else 0
@@ -279,8 +280,12 @@ class _Reading:
             return ""
         known = self._targets.get(reference)
         if known is None:
-            known = self._targets[reference] = _joined(self._base, reference)
+            known = self._targets[reference] = self._joined(reference)
         return known
+
+    def _joined(self, reference: str) -> str:
+        """The same of a reference that was not met before."""
+        return plainly_joined(self._base, reference) or _parsed(self._base.url, reference)
 
     def _target(self, reference: str) -> str:
         """The URL that a link leads to; empty if there is none, or there are too many links."""
@@ -317,7 +322,8 @@ class _Reading:
         self._beside.end(len(self._parts), "" if self._hidden else url)
 
     def _read_a(self, node: LexborNode) -> None:
-        self._end_anchor()
+        if self._anchor is not None or self._beside.is_in_link:
+            self._end_anchor()
         told = node.attributes
         reference = told.get("href")
         if reference is None:
@@ -326,7 +332,7 @@ class _Reading:
             self._beside.begin(len(self._parts))
         if not (url := self._target(reference)):
             return
-        nofollow = _is_not_endorsed(told)
+        nofollow = "rel" in told and _is_not_endorsed(told)
         known = self._links.get(url)
         if known is not None and known.anchor:
             self._endorse(known, nofollow)
@@ -361,7 +367,7 @@ class _Reading:
         reference = node.attributes.get("href")
         if reference is not None and not self._based:
             self._based = True
-            self._base = _joined(self._base, reference) or self._base
+            self._base = base_of(self._joined(reference) or self._base.url)
             self._targets.clear()
 
     def _read_link(self, node: LexborNode) -> None:
@@ -371,7 +377,7 @@ class _Reading:
         if reference is None:
             return
         if "canonical" in relations and self._canonical is None:
-            self._canonical = _joined(self._base, reference.partition("#")[0]) or None
+            self._canonical = self._joined(reference.partition("#")[0]) or None
         for relation in ("next", "prev"):
             if relation in relations and (url := self._target(reference)):
                 self._add_link(url, "", f"link.{relation}")
@@ -450,8 +456,9 @@ def _inner(node: LexborNode, kind: int) -> LexborNode | None:
 
 def _within(outer: str, node: LexborNode, told: dict[str, str | None]) -> str:
     """The place of an element in an outer one, cut to its last names."""
-    found = _CLASS.match(told.get("class") or "")
-    place = f"{outer}/{(node.tag or '')[:_MAX_NAME]}" + (f".{found[1]}" if found else "")
+    place = f"{outer}/{(node.tag or '')[:_MAX_NAME]}"
+    if "class" in told and (found := _CLASS.match(told["class"] or "")):
+        place += f".{found[1]}"
     if len(place) <= MAX_PLACE:
         return place
     return place[place.index("/", len(place) - MAX_PLACE - 1) + 1 :]
@@ -471,14 +478,11 @@ def _folded(text: str) -> str:
     return " ".join(text.split())
 
 
-def _joined(base: str, reference: str) -> str:
-    """The canonical URL that a reference without fragment means; empty if it cannot be fetched.
+def _parsed(base: str, reference: str) -> str:
+    """The canonical URL that a reference means; empty if it cannot be fetched.
 
     It is empty as well if the URL is longer than `_MAX_URL`.
     """
-    plain = plainly_joined(divided(base).origin, reference)
-    if plain is not None:
-        return plain
     try:
         url: str = join_url(base, reference)
     except ValueError:

@@ -124,6 +124,8 @@ def is_tangled(html: bytes) -> bool:
     >>> is_tangled(b"<div>" * 12000), is_tangled(b"<div></div>" * 12000)
     (True, False)
     """
+    if len(html) <= _LONG_TAG and html.count(b"<") <= _FEW_TAGS:
+        return False
     codes = np.frombuffer(html, np.uint8)
     greater = codes == _GREATER
     ends = np.flatnonzero(greater)
@@ -171,6 +173,8 @@ def _has_many_behind_values(html: bytes, codes: _Codes, greater: _Marks) -> bool
     """
     room = _MOST_OVERLAP * len(html)
     for quote in _QUOTES:
+        if quote not in html:
+            continue
         marks = np.flatnonzero((codes == quote) | greater)
         kinds = codes[marks]
         quotes = marks[:-1][kinds[:-1] < kinds[1:]]  # of which a `>` is the next

@@ -75,6 +75,12 @@ def hits(store: Store, query: str = "whale") -> list[int]:
     return sorted(hit.page_id for hit in store.search(query))
 
 
+def row(store: Store, page_id: int) -> dict[str, object]:
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.row_factory = sqlite3.Row
+        return dict(connection.execute("SELECT * FROM pages WHERE id = ?", [page_id]).fetchone())
+
+
 def dump(store: Store) -> list[str]:
     with closing(sqlite3.connect(store.path)) as connection:
         return list(connection.iterdump())
@@ -115,6 +121,21 @@ class TestDiscoveries:
             f"{SITE}/{n}" for n in (4, 5, 6)
         ]
         assert store.next_page_id() == 7
+
+    def test_a_plain_one_is_written_as_any_page(self, store: Store) -> None:
+        added = {**row(store, 0), "id": 1, "url": f"{SITE}/1", "added_at": 1.0, "depth": 1}
+        assert row(store, 1) == added
+
+    def test_what_is_wanted_of_one_is_kept(self, store: Store) -> None:
+        wanted = {"weight": 2.0, "cost": 3.0, "paused": True, "tags": ("a",), "name": "b"}
+        pages = [found(4), Discovery(Page(5, f"{SITE}/5", "a.example", **wanted), 1.0), found(6)]
+        store.commit(Batch(discovered=(Discoveries(new_pages=tuple(pages)),)))
+        kept = [record.page for record in store.pages()][4:]
+        assert [{name: getattr(page, name) for name in wanted} for page in kept] == [
+            {name: getattr(Page(-1), name) for name in wanted},
+            wanted,
+            {name: getattr(Page(-1), name) for name in wanted},
+        ]
 
     def test_a_batch_may_refer_to_its_new_pages(self, store: Store) -> None:
         store.commit(
