@@ -37,11 +37,13 @@ from pollwise.simulation.worlds.world import Recorded
 from pollwise.units import DAY
 
 FACTORS = (1.0, 0.25, 0.5, 2.0, 4.0)
-Floats = NDArray[np.float64]
-
+"""Of the first budget; the first is that itself."""
 OBJECTIVES = {"freshness": "out of date", "delay": "delay", "detection": "found a day"}
+"""What the figure of each objective is called."""
 WARM_UP = 0.25
 MOMENTS = 12
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

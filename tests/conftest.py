@@ -6,8 +6,11 @@ And it wastes no time: modules are compiled once, and long files do not begin la
 import gc
 import os
 import signal
-from collections.abc import Generator
+import sys
+from collections.abc import Callable, Generator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import settings
@@ -15,6 +18,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 HERE = Path(__file__).parent
+BENCHMARKS = HERE.parent / "benchmarks"
 COMPILE_ALL_POLICIES = (
     "equivalence/test_compiled_loop.py",
     "unit/policies/index/test_queue.py",
@@ -81,6 +85,20 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Tests start some hundreds of processes, each of which would compile what it imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.fixture
+def import_benchmark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Generator[Callable[[str], ModuleType], None, None]:
+    """Imports a script of the benchmarks, which is gone after the test with all that it imported
+    from there."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    before = set(sys.modules)
+    yield import_module
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(BENCHMARKS)):
+            del sys.modules[name]
 
 
 def pytest_configure(config: pytest.Config) -> None:

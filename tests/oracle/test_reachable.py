@@ -1,29 +1,20 @@
 """The learners of benchmarks/reachable.py, and the optimum of tiny worlds, by other means."""
 
-import sys
-from importlib import import_module
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from pollwise.objectives import Detection
 from pollwise.simulation.worlds.zipf import Zipf
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+@pytest.fixture
+def reachable(import_benchmark):
+    return import_benchmark("reachable")
 
 
 @pytest.fixture
-def reachable(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield import_module("reachable")
-    sys.modules.pop("reachable")
-
-
-@pytest.fixture
-def tiny(reachable):
-    yield import_module("reachable_tiny")
-    sys.modules.pop("reachable_tiny")
+def tiny(import_benchmark):
+    return import_benchmark("reachable_tiny")
 
 
 def brute_force(world, rates, tilts, polls):

@@ -1,22 +1,13 @@
 """What benchmarks/plan.py tells of forecasts, by pages whose changes are known to be Poisson."""
 
-import sys
-from importlib import import_module
-from pathlib import Path
-
 import numpy as np
 import pytest
 from tests.unit.simulation.poisson_pages import PoissonPages
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture
-def plan(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield import_module("plan")
-    for name in ("plan", "worlds", "results"):
-        sys.modules.pop(name)
+def plan(import_benchmark):
+    return import_benchmark("plan")
 
 
 @pytest.mark.parametrize("aim", ["freshness", "delay", "detection"])

@@ -1,20 +1,13 @@
 """What benchmarks/worlds.py refuses."""
 
 import sys
-from importlib import import_module
-from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture
-def worlds(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield import_module("worlds")
-    for name in ("worlds", "results"):
-        sys.modules.pop(name)
+def worlds(import_benchmark):
+    return import_benchmark("worlds")
 
 
 def test_no_other_tree_is_measured_than_the_one_that_is_named(

@@ -1,20 +1,13 @@
 """What benchmarks/instructions.py makes of the words of valgrind; a script stands for it here."""
 
 import sys
-from importlib import import_module
-from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
 
 @pytest.fixture
-def instructions(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield import_module("instructions")
-    for name in ("instructions", "engine"):
-        sys.modules.pop(name)
+def instructions(import_benchmark):
+    return import_benchmark("instructions")
 
 
 @pytest.fixture

@@ -343,7 +343,7 @@ def run_until_stopped(
     begin: Callable[[LiveClock], Run[T]],
     say: Callable[[str], None],
     reload: Callable[[], None] | None = None,
-    latest_time: Callable[[], float] = float,
+    latest_time: Callable[[], float] = lambda: 0.0,
 ) -> T:
     """Do the run that `begin` gives for a clock, on an event loop, until SIGINT or SIGTERM.
 
