@@ -12,6 +12,9 @@ from pollwise.slow_work import told_if_slow
 if TYPE_CHECKING:
     from pollwise.console.simulations import Columns
 
+NOT_HAD = 4
+"""The exit status of `check` if the page cannot be had or compared, and of `watch --once` if no
+page could be had."""
 _SILENT = 2.0
 """Seconds after which people are told why nothing happens yet."""
 

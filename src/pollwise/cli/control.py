@@ -214,6 +214,36 @@ def list_pages(
         print_page_list(answer)
 
 
+def mask(
+    url: Annotated[str, typer.Argument(help="A page that is watched.")],
+    text: Annotated[
+        str, typer.Argument(help="A block of text of its latest copy, as diff shows it.")
+    ],
+    db: Db = DB,
+) -> None:
+    """Let whatever stands where a page has this text count for no change."""
+    from pollwise.live.requests import MaskPart
+    from pollwise.web.urls import canonical
+
+    _ask(db, MaskPart(canonical(url), text))
+
+
+def unmask(
+    url: Annotated[str, typer.Argument(help="A page that is watched.")],
+    number: Annotated[
+        int | None, typer.Argument(help="Of the part, as explain shows it; none: all of them.")
+    ] = None,
+    db: Db = DB,
+) -> None:
+    """Let parts of a page count that were masked as noise; they are not masked again."""
+    from pollwise.live.control import ask
+    from pollwise.live.requests import UnmaskPart
+    from pollwise.web.urls import canonical
+
+    for text in ask(db, UnmaskPart(canonical(url), number), make=False, say=notify).parts:
+        notify(f"counts again from the next poll on: {text}")
+
+
 def _told(
     weight: float | None,
     cost: float | None,

@@ -21,14 +21,26 @@ from pollwise.cli.answers import notify
 from pollwise.cli.changes import changes, diff, history
 from pollwise.cli.collecting import backup, collect, export, search
 from pollwise.cli.configuring import check_config
-from pollwise.cli.control import add, budget, list_pages, pause, remove, resume, set_wishes, signal
+from pollwise.cli.control import (
+    add,
+    budget,
+    list_pages,
+    mask,
+    pause,
+    remove,
+    resume,
+    set_wishes,
+    signal,
+    unmask,
+)
 from pollwise.cli.frontier import frontier
 from pollwise.cli.importing import import_pages
+from pollwise.cli.inspecting import check, explain, plan, shards, status
 from pollwise.cli.notices import notify as notify_receiver
 from pollwise.cli.serving import serve
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
-from pollwise.cli.watching import check, explain, mask, plan, shards, status, unmask, watch
+from pollwise.cli.watching import watch
 from pollwise.errors import InputError, PollwiseError
 from pollwise.version import __version__
 
