@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from functools import partial
 
@@ -141,6 +142,26 @@ class TestOpening:
         execute(url, "CREATE ROLE crowd LOGIN CONNECTION LIMIT 0")
         with pytest.raises(StoreError, match=r"too many connections .*: mend what the server says"):
             Store.open_readonly(url.replace(f"{USER}@", "crowd@"))
+
+    def test_a_password_that_is_asked_for_is_named(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("PGPASSWORD", raising=False)
+        execute(url, "CREATE ROLE careful LOGIN")
+        rules = "('local all careful password'), ('local all all trust')"
+        with psycopg.connect(url, autocommit=True) as session:
+            [[file]] = session.execute("SHOW hba_file").fetchall()
+            session.execute(f"COPY (VALUES {rules}) TO '{file}'".encode())
+            session.execute("SELECT pg_reload_conf()")
+        wrong = url.replace(f"{USER}@", "careful@")
+        for _ in range(200):  # until the server has read its rules again
+            try:
+                psycopg.connect(wrong).close()
+            except psycopg.OperationalError:
+                break
+            time.sleep(0.05)
+        with pytest.raises(StoreError, match=r"no password supplied\): give the password in PGP"):
+            Store.open_readonly(wrong)
 
     def test_a_user_who_may_not_see_the_schema_hears_what_to_grant(self, url: str) -> None:
         Store.open(url).close()

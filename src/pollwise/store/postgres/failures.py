@@ -86,7 +86,9 @@ def unreachable(place: PostgresDatabase, error: psycopg.Error) -> StoreError:
     why = _why(error)
     if is_lost(error):
         mend = "start the server, or correct the address after --db"
-        if _REFUSED in why:
+        if error.pgconn is not None and error.pgconn.needs_password:
+            mend = "give the password in PGPASSWORD or ~/.pgpass"
+        elif _REFUSED in why:
             mend = "mend what the server says, or correct the address after --db"
         return StoreBusyError(f"{place} cannot be reached ({why}): {mend}")
     return StoreError(f"{place} cannot be opened ({why}): correct the address after --db")
