@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from aiohttp import web
 
-from pollwise.errors import PostponedError
+from pollwise.errors import NoNetworkError, PostponedError
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web import deadlines
@@ -554,11 +554,16 @@ async def test_where_no_network_is_there_for_several_hosts_none_of_them_has_fail
 ):
     """As after a machine woke: their names cannot be looked up yet."""
 
-    def refuse(*_, **__):
-        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+    found = socket.getaddrinfo
+
+    def refuse(host, *more, **options):
+        if host != "localhost":
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return found(host, *more, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     site.says("/a", "a")
+    kept, named = site.url("/a"), site.url("/a").replace("127.0.0.1", "localhost")
     async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
         for _ in range(2):  # it may be the host's own fault
             result = await fetcher.fetch("http://one.example/", NOTHING)
@@ -566,8 +571,14 @@ async def test_where_no_network_is_there_for_several_hosts_none_of_them_has_fail
         for host in ("two", "one"):
             with pytest.raises(PostponedError, match=r"^no network: no connection to \w+\.example"):
                 await fetcher.fetch(f"http://{host}.example/", NOTHING)
-        assert (await fetcher.fetch(site.url("/a"), NOTHING)).body == b"a"
-        assert (await fetcher.fetch("http://two.example/", NOTHING)).error is not None
+        for _ in range(2):  # over a connection that was kept, and to an address
+            assert (await fetcher.fetch(kept, NOTHING)).body == b"a"
+            with pytest.raises(NoNetworkError):
+                await fetcher.fetch("http://two.example/", NOTHING)
+        assert (await fetcher.fetch(named, NOTHING)).body == b"a"
+        result = await fetcher.fetch("http://two.example/", NOTHING)
+        assert result.error is not None
+        assert result.unanswered
 
 
 @pytest.mark.parametrize(

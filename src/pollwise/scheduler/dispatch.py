@@ -86,6 +86,8 @@ class Dispatch:
         self._signalled: dict[int, float] = {}
         # Those told last; None: none was told yet.
         self._shares: tuple[tuple[str, float], ...] | None = None
+        self._no_answer: set[int] = set()
+        """The pages whose polls, told next, had no answer."""
         self._asked_at = -math.inf
         self._at_once = 0
         """The most pages of the latest selection, since one was given back as its host was busy."""
@@ -185,6 +187,10 @@ class Dispatch:
         if isinstance(self.policy, Signalling):
             self.policy.signal(page_ids, at)
 
+    def unanswered(self, page_id: int) -> None:
+        """The poll of a page that is told next had no answer."""
+        self._no_answer.add(page_id)
+
     def share_out(self, shares: tuple[tuple[str, float], ...]) -> None:
         """Give pages by their tags shares of the budget, as far as the policy can."""
         if shares == self._shares:
@@ -221,6 +227,8 @@ class Dispatch:
     def _take_in(self, observation: Observation, now: float) -> bool:
         """Take in an observation; whether the policy is to be told of it now."""
         page_id = observation.page_id
+        had_answer = page_id not in self._no_answer
+        self._no_answer.discard(page_id)
         lease = self._under_way.get(page_id)
         if lease is not None:
             if observation.polled_at < lease.started_at:
@@ -231,8 +239,11 @@ class Dispatch:
             return False
         if observation.outcome is Outcome.POSTPONED:
             if lease is not None:
-                self._postpone(page_id, now + self._back_offs.postponed(page_id))
+                wait = self._back_offs.postponed(page_id, had_answer=had_answer)
+                self._postpone(page_id, now + wait)
             return False
+        if observation.outcome is not Outcome.FAILED:
+            self._end_rests(self.pages[page_id].scope, now)
         self._hand_over(page_id)
         self._unselected.discard(page_id)
         if observation.outcome in (Outcome.FAILED, Outcome.GONE):
@@ -241,6 +252,8 @@ class Dispatch:
             elif not self._is_known_failure(observation):
                 self._hosts.leave(self.pages[page_id].scope, page_id)
                 self._fail(observation, observation.polled_at, now)
+            if not had_answer:
+                self._back_offs.may_end(page_id, self.pages[page_id].scope)
             return False
         if not self._back_offs.answered(observation):
             return False
@@ -250,6 +263,11 @@ class Dispatch:
         if is_told:
             del self._signalled[page_id]
         return True
+
+    def _end_rests(self, scope: str, now: float) -> None:
+        """A host answered: pages need not rest any more that do as it, or the network, was away."""
+        for page_id in self._back_offs.end_rests(scope, now):
+            self._bounds.postponed(page_id, now)
 
     def _hand_over(self, page_id: int) -> None:
         """Tell the policy of a page that was polled, if it was not told before."""

@@ -28,6 +28,7 @@ from pollwise.events import (
     Signalled,
     Staffed,
     Together,
+    Unanswered,
     Updated,
     WakeAt,
 )
@@ -92,7 +93,9 @@ class Scheduler:
     free ones could be tried without end.
 
     *Failures.* A page that FAILED or is GONE rests, first for `retry_after` seconds, at most for
-    `retry_ceiling` (seconds; default: a week); see `BackOffs`. It is never given up for good.
+    `retry_ceiling` (seconds; default: a week); see `BackOffs`. It is never given up for good. If
+    its poll was `Unanswered`, the rest ends once its host answers, or any host if the network was
+    away.
 
     *A policy that is not ready.* With an `AwaitedPolicy` only first copies and pages that are
     overdue are polled, until `PolicyReady`.
@@ -375,7 +378,7 @@ class Scheduler:
         if state is not None:
             self.load_state(state)
         self._dispatch.add(self._scoped(pages), self._now)
-        self._back_offs.keep_only(self._dispatch.pages)
+        self._back_offs.keep_only(self._dispatch.pages, self.scope_of)
 
     def leave_out(self, page_ids: Iterable[int]) -> None:
         """Poll no such page in this run; before the first event.
@@ -443,6 +446,8 @@ class Scheduler:
                 scope = self._shared(event.scope)
                 self._hosts.pace(scope, event.delay, now)
                 self._dispatch.host_freed(scope, now)
+            case Unanswered():
+                self._dispatch.unanswered(event.page_id)
             case Linked() if is_collecting(self.policy):
                 self.policy.link(event.page_id, event.links)
             case Rescored() if is_collecting(self.policy):

@@ -142,19 +142,24 @@ class Connector(aiohttp.TCPConnector):
     Many hosts close a connection sooner, such as after 5 seconds; of a host that is polled every 5
     seconds each second request would meet that. So after the first one the connections to that host
     are used for a shorter time.
+
+    `connected` is told of each new connection, by the host.
     """
 
-    def __init__(self, *, any_address: bool, room: Room) -> None:
+    def __init__(
+        self, *, any_address: bool, room: Room, connected: Callable[[str], None] = lambda host: None
+    ) -> None:
         super().__init__(
             limit=0,
             keepalive_timeout=_KEPT_FOR,
             socket_factory=_Socket.to_any if any_address else _Socket.to_public,
         )
         _require(self, "_conns", "_factory", "_get", "_acquired", "_cleanup_handle", "_closed")
-        _require(super(), "_release")
+        _require(super(), "_release", "_create_connection")
         _require(ResponseHandler, "feed_data", "set_response_params", "data_received")
         _require(ResponseHandler(asyncio.get_running_loop()), "_parser", "_payload")
         _require(http_writer, "_serialize_headers")
+        self._connected = connected
         self._room = room
         room.connectors.append(self)
         self._ahead = ahead_of_loop(monotonic())
@@ -165,6 +170,11 @@ class Connector(aiohttp.TCPConnector):
         """For how many seconds those are used which their hosts close sooner than we."""
         answers: type[ResponseHandler] = _Answers
         self._factory = functools.partial(answers, loop=asyncio.get_running_loop())
+
+    async def _create_connection(self, req: Any, *more: Any) -> Any:
+        made = await super()._create_connection(req, *more)
+        self._connected(req.url.raw_host or "")
+        return made
 
     def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:
         super()._release(key, protocol, should_close=should_close or self._room.is_full)

@@ -12,7 +12,7 @@ from aiohttp.http import RawResponseMessage
 from aiohttp.http_exceptions import HttpProcessingError
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from pollwise.errors import InputError, PostponedError
+from pollwise.errors import InputError, NoNetworkError, PostponedError
 from pollwise.sources.reading import LARGE
 from pollwise.sources.view import NO_HUB, HubLinks
 from pollwise.texts import no_tls, one_line
@@ -91,15 +91,16 @@ class FetchResult:
 
     `url` is the URL asked for, `final_url` the one that answered after redirects. `error` says in
     one line why there is no usable answer; then `body` is empty, and `status` is None or that of a
-    redirect that failed. Without an error `body` is the decompressed body of a 2xx answer, empty
-    for every other status; `wire_bytes` is its length before decompression. `etag`, `last_modified`
-    and `content_type` are header values, verbatim; `retry_after` is in seconds from now, at most a
-    day; `date` is the server's time. `robots_tag` are the values of X-Robots-Tag, one a line.
-    `redirected_to` is the canonical URL of a redirect that was not followed. `hub_links` are those
-    of its Link headers. `head` is what `kept_head` keeps of the head of a 2xx answer.
-    `allowed_origin` is the value of Access-Control-Allow-Origin. `requests` are those that it took
-    to render the page, with the one for the page itself; None: it was not to be rendered. Call
-    `release` when the body is held no more: a large one takes one of few places.
+    redirect that failed; `unanswered`: no host has answered in time. Without an error `body` is the
+    decompressed body of a 2xx answer, empty for every other status; `wire_bytes` is its length
+    before decompression. `etag`, `last_modified` and `content_type` are header values, verbatim;
+    `retry_after` is in seconds from now, at most a day; `date` is the server's time. `robots_tag`
+    are the values of X-Robots-Tag, one a line. `redirected_to` is the canonical URL of a redirect
+    that was not followed. `hub_links` are those of its Link headers. `head` is what `kept_head`
+    keeps of the head of a 2xx answer. `allowed_origin` is the value of Access-Control-Allow-Origin.
+    `requests` are those that it took to render the page, with the one for the page itself; None: it
+    was not to be rendered. Call `release` when the body is held no more: a large one takes one of
+    few places.
     """
 
     url: str
@@ -113,6 +114,7 @@ class FetchResult:
     body: bytes = b""
     wire_bytes: int = 0
     error: str | None = None
+    unanswered: bool = False
     robots_tag: str | None = None
     redirected_to: str | None = None
     hub_links: HubLinks = NO_HUB
@@ -238,7 +240,7 @@ class HttpFetcher:
     `own_headers` go to hosts whose scopes are in `given`, and to no others; of those that are
     secret see `OwnHeaders`: `given_plain` are the scopes of which http URLs were given.
 
-    `PostponedError` if, since the latest answer, no network was there for other hosts either.
+    `NoNetworkError` if no network is there for other hosts either, see `OwnNetwork`.
 
     With `proxy` (its URL) all requests go through it, and it may have any address; what the name of
     a host means is then looked up here and checked, but the proxy looks it up anew.
@@ -295,7 +297,11 @@ class HttpFetcher:
     def _session(self, room: Room, *, any_address: bool) -> aiohttp.ClientSession:
         return once_only(
             aiohttp.ClientSession(
-                connector=Connector(any_address=any_address or self._proxy is not None, room=room),
+                connector=Connector(
+                    any_address=any_address or self._proxy is not None,
+                    room=room,
+                    connected=self._network.connected,
+                ),
                 timeout=aiohttp.ClientTimeout(total=None, connect=self._connect_timeout),
                 headers=self._headers,
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -375,6 +381,7 @@ class HttpFetcher:
             limited = time_limit(asyncio.get_running_loop().time() + self._timeout)
         else:
             limited = time_limit(begun.ends_at, ahead=begun.ahead)
+        unanswered = True
         try:
             with ExitStack() as place:
                 async with limited as limit:
@@ -396,8 +403,9 @@ class HttpFetcher:
             if is_our_shortage(raised):
                 raise PostponedError(f"this machine is short of resources: {error}") from raised
             if self._network.is_down(raised):
-                raise PostponedError(f"no network: {error}") from raised
-        return FetchResult(url, url, error=error)
+                raise NoNetworkError(f"no network: {error}") from raised
+            unanswered = isinstance(raised, aiohttp.ClientConnectorError)
+        return FetchResult(url, url, error=error, unanswered=unanswered)
 
     async def _exchange(
         self,

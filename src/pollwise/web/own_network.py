@@ -4,6 +4,7 @@ import errno
 import socket
 
 import aiohttp
+from aiohttp.helpers import is_ip_address
 
 __all__ = ["OwnNetwork"]
 
@@ -14,18 +15,32 @@ _HOSTS = 2
 
 
 class OwnNetwork:
-    """Knows which hosts could not be asked since any host has answered.
+    """Knows which hosts could not be asked since the network was seen to be there.
+
+    That is seen by a new connection to a host by its name, or by any answer if hosts could not be
+    reached. An answer over a connection that was kept, or from an address, tells nothing of names
+    that cannot be looked up.
 
     It cannot tell a machine without a network from a list of hosts that are all out of order: these
     are postponed as long as none answers.
     """
 
     def __init__(self) -> None:
+        self._not_reached: set[str] = set()
         self._not_asked: set[str] = set()
+        """Those whose names were not looked up, or that were not reached."""
 
     def answered(self) -> None:
         """Note that a host has answered."""
+        self._not_asked -= self._not_reached
+        self._not_reached.clear()
+
+    def connected(self, host: str) -> None:
+        """Note that there is a new connection to a host: its name, or address without brackets."""
+        if is_ip_address(host):
+            return
         self._not_asked.clear()
+        self._not_reached.clear()
 
     def is_down(self, error: Exception) -> bool:
         """Note why a request failed; whether others would most likely fail as well."""
@@ -34,5 +49,7 @@ class OwnNetwork:
         why = error.os_error
         if why.errno not in (_NOT_LOOKED_UP if isinstance(why, socket.gaierror) else _UNREACHABLE):
             return False
+        if not isinstance(why, socket.gaierror):
+            self._not_reached.add(error.host)
         self._not_asked.add(error.host)
         return len(self._not_asked) >= _HOSTS
