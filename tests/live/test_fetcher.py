@@ -362,6 +362,14 @@ async def raw() -> AsyncIterator[Bytes]:
             "Content-Encoding 'gzip, gzip', which was not asked for",
         ),
         (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nConnection: close\r\n\r\n\x1f\x8b",
+            "Transfer-Encoding 'gzip', which was not asked for",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\n\x1f\r\n0\r\n\r\n",
+            "Transfer-Encoding 'gzip', which was not asked for",
+        ),
+        (
             b"HTTP/1.1 302 Found\r\nLocation: http://\xff\xfe/\r\nContent-Length: 0\r\n\r\n",
             "redirected to nowhere",
         ),

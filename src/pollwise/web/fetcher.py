@@ -28,6 +28,7 @@ from pollwise.web.headers import (
     parse_http_date,
     parse_retry_after,
     readable,
+    transfer_codings,
     validator,
 )
 from pollwise.web.large_bodies import LargeBodies, Release, release_nothing
@@ -504,6 +505,8 @@ class HttpFetcher:
         return headers if target.startswith("https:") else headers | self._proxy_headers
 
     async def _read(self, answer: Answer, limit: asyncio.Timeout, place: ExitStack) -> BodyReader:
+        if coded := transfer_codings(answer.headers.getall("Transfer-Encoding", ())):
+            raise BodyError(f"Transfer-Encoding {coded!r}, which was not asked for")
         expected = int(answer.headers.get("Content-Length") or 0)
         encoding = ", ".join(answer.headers.getall("Content-Encoding", ()))
         reader = BodyReader(encoding, max_bytes=self._max_bytes, room=LARGE)
