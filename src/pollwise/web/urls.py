@@ -94,6 +94,8 @@ def scope_of(url: str) -> str:
 
     >>> scope_of("https://Example.org:8443/news")
     'example.org:8443'
+    >>> scope_of("https://example.org.:8443/news")
+    'example.org:8443'
     """
     return spelled(url).scope
 
@@ -130,7 +132,13 @@ def divided(url: str) -> Divided:
     """
     begin = url.find("//") + 2
     end = url.find("/", begin)
-    return Divided(url[:end], url[begin:end], url[end:])
+    return Divided(url[:end], _scope(url[begin:end]), url[end:])
+
+
+def _scope(host: str) -> str:
+    """The scope of a host, with its port: a dot at the end of its name makes it no other one."""
+    name, colon, port = host.partition(":")
+    return f"{name[:-1]}{colon}{port}" if name.endswith(".") else host
 
 
 @lru_cache(_REMEMBERED)
@@ -144,7 +152,7 @@ def spelled(url: str) -> Spelled:
         scope = host if port is None else f"{host}:{port}"
         return Spelled(url, scope, f"{scheme}://{scope}")
     parsed, href = _parse(url)
-    return Spelled(href, parsed.host, parsed.origin)
+    return Spelled(href, _scope(parsed.host), parsed.origin)
 
 
 def located(url: str) -> tuple[str, str]:
@@ -153,7 +161,7 @@ def located(url: str) -> tuple[str, str]:
     For the many of a list: none is remembered.
     """
     parsed, href = _parse(url)
-    return href, parsed.host
+    return href, _scope(parsed.host)
 
 
 class Base(NamedTuple):
