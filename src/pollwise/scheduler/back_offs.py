@@ -89,14 +89,17 @@ class BackOffs:
             self._by_page[page_id] = replace(own, ends_early=True)
             self._note_silent(page_id, scope)
 
+    @property
+    def any_ends_early(self) -> bool:
+        """Whether any page may rest whose rest ends with the answer of a host."""
+        return bool(self._ending)
+
     def _note_silent(self, page_id: int, scope: str) -> None:
         self._ending.setdefault(scope, set()).add(page_id)
         self._silent.add(scope)
 
     def end_rests(self, scope: str, now: float) -> list[int]:
         """A host answered; the pages that need not rest any more."""
-        if not self._ending:  # as a rule
-            return []
         back = self._silent if len(self._silent) >= _HOSTS else set()
         self._silent = set()
         ended = []

@@ -227,8 +227,10 @@ class Dispatch:
     def _take_in(self, observation: Observation, now: float) -> bool:
         """Take in an observation; whether the policy is to be told of it now."""
         page_id = observation.page_id
-        had_answer = page_id not in self._no_answer
-        self._no_answer.discard(page_id)
+        had_answer = True
+        if self._no_answer:  # hardly ever
+            had_answer = page_id not in self._no_answer
+            self._no_answer.discard(page_id)
         lease = self._under_way.get(page_id)
         if lease is not None:
             if observation.polled_at < lease.started_at:
@@ -242,7 +244,7 @@ class Dispatch:
                 wait = self._back_offs.postponed(page_id, had_answer=had_answer)
                 self._postpone(page_id, now + wait)
             return False
-        if observation.outcome is not Outcome.FAILED:
+        if self._back_offs.any_ends_early and observation.outcome is not Outcome.FAILED:
             self._end_rests(self.pages[page_id].scope, now)
         self._hand_over(page_id)
         self._unselected.discard(page_id)
