@@ -73,6 +73,8 @@ _LONGER = ": --timeout allows more"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PIECE = 64 * 1024
 """Bytes of a body that are read at a time."""
+_MOST_AROUND = 2**20
+"""Bytes of an answer besides its body and as much again, such as heads and the sizes of chunks."""
 _MAX_LARGE = 4
 """Large bodies that are held at a time: each may have `MAX_BYTES`, and be decompressed."""
 _LONGEST_WAIT = 30.0
@@ -302,6 +304,7 @@ class HttpFetcher:
                     any_address=any_address or self._proxy is not None,
                     room=room,
                     connected=self._network.connected,
+                    most_received=2 * self._max_bytes + _MOST_AROUND,
                 ),
                 timeout=aiohttp.ClientTimeout(total=None, connect=self._connect_timeout),
                 headers=self._headers,
