@@ -44,8 +44,9 @@ class BackOffs:
     back all at once. Any answer ends the rest and makes the next one short again.
 
     The rest of a page whose poll had no answer ends as soon as its host answers; that of all such
-    pages as soon as any host does, if two hosts or more gave none since the answer before. Each
-    page is let off so once, until it is answered itself: others may answer all the time.
+    pages as soon as any host does, if two hosts or more gave none, and no other host gave one
+    meanwhile. Each page is let off so once, until it is answered itself: others may answer all the
+    time.
     """
 
     def __init__(self, first: float, longest: float) -> None:
@@ -59,6 +60,8 @@ class BackOffs:
         self._ending: dict[str, set[int]] = {}
         self._silent: set[str] = set()
         self._let_off: set[int] = set()
+        self.answered_at = -math.inf
+        """When any page was answered last, to be told."""
         # A heap of (until, page id); rests that ended early are dropped from it late.
         self._resting: list[tuple[float, int]] = []
 
@@ -87,16 +90,14 @@ class BackOffs:
         own = self._by_page.get(page_id)
         if own is not None and page_id not in self._let_off:
             self._by_page[page_id] = replace(own, ends_early=True)
-            self._note_silent(page_id, scope)
+            self._ending.setdefault(scope, set()).add(page_id)
+            if own.started_at >= self.answered_at:
+                self._silent.add(scope)
 
     @property
     def any_ends_early(self) -> bool:
         """Whether any page may rest whose rest ends with the answer of a host."""
         return bool(self._ending)
-
-    def _note_silent(self, page_id: int, scope: str) -> None:
-        self._ending.setdefault(scope, set()).add(page_id)
-        self._silent.add(scope)
 
     def end_rests(self, scope: str, now: float) -> list[int]:
         """A host answered; the pages that need not rest any more."""
@@ -149,7 +150,9 @@ class BackOffs:
         self._by_page = {one: own for one, own in self._by_page.items() if one in page_ids}
         for page_id, own in self._by_page.items():
             if own.ends_early:
-                self._note_silent(page_id, scope_of(page_id))
+                scope = scope_of(page_id)
+                self._ending.setdefault(scope, set()).add(page_id)
+                self._silent.add(scope)
         self._rest()
 
     def rested(self, now: float, watched: Container[int]) -> list[Observation]:

@@ -244,8 +244,10 @@ class Dispatch:
                 wait = self._back_offs.postponed(page_id, had_answer=had_answer)
                 self._postpone(page_id, now + wait)
             return False
-        if self._back_offs.any_ends_early and observation.outcome is not Outcome.FAILED:
-            self._end_rests(self.pages[page_id].scope, now)
+        if observation.outcome is not Outcome.FAILED:
+            self._back_offs.answered_at = now
+            if self._back_offs.any_ends_early:
+                self._end_rests(self.pages[page_id].scope, now)
         self._hand_over(page_id)
         self._unselected.discard(page_id)
         if observation.outcome in (Outcome.FAILED, Outcome.GONE):

@@ -26,6 +26,7 @@ from .round_robin import (
     policy_of,
     polled,
     scheduler,
+    started,
     steady,
     times_of,
     wake_at,
@@ -232,6 +233,17 @@ class TestUnanswered:
         some.handle(polled(2e5 + 1, 0))
         assert {some.rests_until(1), some.rests_until(2)} == {2e5 + 1}
         assert {one.page_id for one in policy_of(some).told[told:]} == {0, 1, 2}
+
+    def test_none_ends_for_others_if_a_host_answered_while_no_answer_was_waited_for(self):
+        some = scheduler(rate=100.0, burst=100.0, crawl_delay=0.0)
+        some.handle(Added(0.0, HOSTS))
+        begun = [one for at in (1.0, 2.0) for one in started(some.handle(Tick(at)))]
+        assert {1, 2} <= set(begun)
+        some.handle(polled(5.0, 0))
+        some.handle(unanswered(10.0, 1, 2))  # begun before that answer
+        rests = some.rests_until(1), some.rests_until(2)
+        some.handle(polled(11.0, 3))
+        assert (some.rests_until(1), some.rests_until(2)) == rests
 
     def test_each_page_is_let_off_once_until_it_is_answered(self):
         some = self.resting()
