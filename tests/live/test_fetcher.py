@@ -285,6 +285,21 @@ async def test_a_redirect_to_nowhere(site, fetcher, location):
     assert result.error.startswith("redirected to nowhere: ")
 
 
+@pytest.mark.parametrize(
+    ("told", "meant"),
+    [
+        (b"/caf\xe9?\xfc", "/caf%E9?%FC"),
+        (b"/caf\xc3\xa9", "/caf%C3%A9"),
+        (b"/" + b"a" * 5000, "/" + "a" * 5000),
+    ],
+)
+async def test_a_redirect_by_bytes_leads_to_what_the_server_meant(raw, fetcher, told, meant):
+    answer = b"HTTP/1.1 302 Found\r\nLocation: %b\r\nContent-Length: 0\r\n\r\n" % told
+    result = await fetcher.fetch(await raw(answer), NOTHING)
+    assert result.redirected_to.endswith(meant)
+    assert len(result.error) < 200
+
+
 async def test_a_redirect_that_may_not_be_followed(site, follower):
     asked = []
 

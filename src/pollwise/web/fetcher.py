@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import re
 from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
@@ -35,7 +36,7 @@ from pollwise.web.large_bodies import LargeBodies, Release, release_nothing
 from pollwise.web.own_headers import OwnHeaders
 from pollwise.web.own_network import OwnNetwork
 from pollwise.web.response_head import kept_head
-from pollwise.web.urls import Divided, joined, scope_of, spelled
+from pollwise.web.urls import Divided, joined, scope_of, shown, spelled
 
 __all__ = [
     "MAX_BYTES",
@@ -71,6 +72,8 @@ async def follow_none(url: str) -> str:
 _NO_LOGIN = "the proxy wants a login (407): give --netrc, and its login in the netrc file"
 _LONGER = ": --timeout allows more"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_NO_UTF_8 = re.compile("[\udc80-\udcff]")
+"""What stands for a byte that is none (`surrogateescape`)."""
 _PIECE = 64 * 1024
 """Bytes of a body that are read at a time."""
 _MOST_AROUND = 2**20
@@ -564,10 +567,12 @@ def _head(answer: Answer) -> bytes:
 
 def _redirected(result: FetchResult, location: str) -> FetchResult:
     try:
-        target = joined(result.final_url, location)
+        # What is no UTF-8 goes back to the server as it came.
+        raw = _NO_UTF_8.sub(lambda found: f"%{ord(found[0]) - 0xDC00:02X}", location)
+        target = joined(result.final_url, raw)
     except InputError as what:
         return replace(result, error=f"redirected to nowhere: {what}")
-    error = f"redirected to {target}, {_NOT_FOLLOWED}"
+    error = f"redirected to {shown(target)}, {_NOT_FOLLOWED}"
     return replace(result, error=error, redirected_to=target)
 
 

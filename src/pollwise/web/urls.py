@@ -22,6 +22,7 @@ __all__ = [
     "plain_scopes",
     "plainly_joined",
     "scope_of",
+    "shown",
     "spelled",
 ]
 
@@ -51,6 +52,7 @@ _USUAL = 2048
 """Characters of a URL that is not parsed."""
 _LONGEST_ORIGIN = 280
 """Characters of an origin that is remembered: a name has at most 253."""
+_MOST_SHOWN = 120
 _REMEMBERED = 1024
 """URLs: the parts of those being polled are asked for again and again."""
 
@@ -250,4 +252,9 @@ def _parse(url: str, base: str | None = None) -> tuple[URL, str]:
 
 
 def _shown(url: str) -> str:
-    return repr(url if len(url) <= 120 else url[:117] + "...")
+    return repr(shown(url))
+
+
+def shown(url: str) -> str:
+    """A URL as an error can name it: some have tens of thousands of characters."""
+    return url if len(url) <= _MOST_SHOWN else url[: _MOST_SHOWN - 3] + "..."
