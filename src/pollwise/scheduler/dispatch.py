@@ -8,6 +8,7 @@ or to be held back as it was polled too lately.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,8 @@ _MOST_SELECTED = 16
 """Pages that are selected at once; by then others may be worth more."""
 _MOST_STEPS = 16.0
 """Steps that count at most; one counts always."""
+_MOST_SIGNALS_TOLD = 1000
+"""Signals that outlast a run here: their text is made with every answer that is written down."""
 _AWAITED = HOUR
 """Seconds after which an overdue page that waits for its first copy anyway is looked at again."""
 _STEP = 0.01
@@ -186,6 +189,18 @@ class Dispatch:
         self._signalled |= {one: at for one in page_ids if one in self.pages}
         if isinstance(self.policy, Signalling):
             self.policy.signal(page_ids, at)
+
+    def pending_signals(self) -> dict[int, float]:
+        """When pages were signalled that had no answer since, of the latest thousand."""
+        return dict(islice(reversed(self._signalled.items()), _MOST_SIGNALS_TOLD))
+
+    def load_signals(self, at: Mapping[int, float]) -> None:
+        """Put `pending_signals` of an earlier run back; unknown ids are ignored."""
+        self._signalled = {one: time for one, time in at.items() if one in self.pages}
+
+    def set_back(self, seconds: float) -> None:
+        """Set the times of signals back by so much."""
+        self._signalled = {one: at - seconds for one, at in self._signalled.items()}
 
     def unanswered(self, page_id: int) -> None:
         """The poll of a page that is told next had no answer."""

@@ -162,6 +162,8 @@ class Scheduler:
         self._now = -math.inf
         self.saved_at = -math.inf
         """When the loaded state was saved; -inf: none was loaded."""
+        self._signalled: dict[int, float] = {}
+        """As they were loaded, until the pages are known."""
         # As they were loaded, until the policy has some.
         self._group_prices: dict[str, float] = {}
 
@@ -251,6 +253,7 @@ class Scheduler:
         self._cell_rate.next_at -= ahead
         self._hosts.set_back(ahead)
         self._back_offs.set_back(ahead)
+        self._dispatch.set_back(ahead)
         self.saved_at = now
         return True
 
@@ -267,6 +270,7 @@ class Scheduler:
             hosts=self._hosts,
             now=self._now,
             back_offs=self._back_offs,
+            signalled=self._dispatch.pending_signals() or self._signalled,
             group_prices=self._told_group_prices() or self._group_prices,
             host_prices=self._told_host_prices(),
         )
@@ -378,6 +382,8 @@ class Scheduler:
         if state is not None:
             self.load_state(state)
         self._dispatch.add(self._scoped(pages), self._now)
+        self._dispatch.load_signals(self._signalled)
+        self._signalled = {}
         self._back_offs.keep_only(self._dispatch.pages, self.scope_of)
 
     def leave_out(self, page_ids: Iterable[int]) -> None:
@@ -409,6 +415,7 @@ class Scheduler:
             self._cell_rate.next_at = saved.next_at
         self.saved_at = saved.saved_at
         self._group_prices = saved.group_prices
+        self._signalled = saved.signalled
         if is_sharing(self.policy):
             self.policy.load_group_prices(saved.group_prices)
         if isinstance(self.policy, HostPriced):
