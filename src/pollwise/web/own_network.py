@@ -12,6 +12,8 @@ _NOT_LOOKED_UP = frozenset({socket.EAI_AGAIN})
 _UNREACHABLE = frozenset({errno.ENETUNREACH, errno.ENETDOWN})
 _HOSTS = 2
 """So many hosts in a row without any answer; the names of one alone may be out of order."""
+_MANY_HOSTS = 10_000
+"""Hosts of which it is remembered that they are out of order."""
 
 
 class OwnNetwork:
@@ -21,24 +23,33 @@ class OwnNetwork:
     reached. An answer over a connection that was kept, or from an address, tells nothing of names
     that cannot be looked up.
 
-    It cannot tell a machine without a network from a list of hosts that are all out of order: these
-    are postponed as long as none answers.
+    Hosts that could not be asked although the network was there say nothing more of it, until there
+    is a connection to them. It cannot tell a machine without a network from a list of hosts that
+    are all out of order: these are postponed as long as none answers.
     """
 
     def __init__(self) -> None:
         self._not_reached: set[str] = set()
         self._not_asked: set[str] = set()
         """Those whose names were not looked up, or that were not reached."""
+        self._out_of_order: set[str] = set()
+        """Those that were among them when the network was seen to be there."""
 
     def answered(self) -> None:
         """Note that a host has answered."""
-        self._not_asked -= self._not_reached
-        self._not_reached.clear()
+        if self._not_reached:  # hardly ever
+            self._out_of_order |= self._not_reached
+            self._not_asked -= self._not_reached
+            self._not_reached.clear()
 
     def connected(self, host: str) -> None:
         """Note that there is a new connection to a host: its name, or address without brackets."""
         if is_ip_address(host):
             return
+        if len(self._out_of_order) > _MANY_HOSTS:
+            self._out_of_order.clear()
+        self._out_of_order |= self._not_asked
+        self._out_of_order.discard(host)
         self._not_asked.clear()
         self._not_reached.clear()
 
@@ -49,7 +60,8 @@ class OwnNetwork:
         why = error.os_error
         if why.errno not in (_NOT_LOOKED_UP if isinstance(why, socket.gaierror) else _UNREACHABLE):
             return False
-        if not isinstance(why, socket.gaierror):
-            self._not_reached.add(error.host)
-        self._not_asked.add(error.host)
+        if error.host not in self._out_of_order:
+            if not isinstance(why, socket.gaierror):
+                self._not_reached.add(error.host)
+            self._not_asked.add(error.host)
         return len(self._not_asked) >= _HOSTS

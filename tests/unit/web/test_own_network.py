@@ -44,6 +44,21 @@ def test_answers_over_kept_connections_tell_nothing_of_names_that_cannot_be_look
     assert network.is_down(not_connected("a", why))
 
 
+def test_names_that_are_out_of_order_for_good_say_so_once():
+    network = OwnNetwork()
+    why = socket.gaierror(socket.EAI_AGAIN, "why")
+    assert [network.is_down(not_connected(host, why)) for host in "ab"] == [False, True]
+    for _ in range(3):
+        network.connected("c")
+        assert not any(network.is_down(not_connected(host, why)) for host in "abab")
+    assert not network.is_down(not_connected("c", why))
+    assert network.is_down(not_connected("d", why))
+    assert network.is_down(not_connected("a", why))  # as others, too, cannot be asked
+    network.connected("a")
+    network.connected("b")
+    assert [network.is_down(not_connected(host, why)) for host in "ab"] == [False, True]
+
+
 def test_any_answer_tells_that_hosts_can_be_reached():
     network = OwnNetwork()
     why = OSError(errno.ENETUNREACH, "why")
