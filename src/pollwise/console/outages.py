@@ -22,8 +22,8 @@ _JUDGED = "no network: "
 class Outage:
     """Notes the polls of a watch, and knows whether they fail as there is no network.
 
-    The fetcher judges that. There is one again once a host that could not be asked is asked, also
-    without success: others may answer over connections that were kept.
+    The fetcher judges that. There is one again if it says so (`over`), or once a host that could
+    not be asked is asked, also without success: others may answer over kept connections.
 
     >>> outage, why = Outage(), "no connection to a:80 (Network is unreachable)"
     >>> outage.note(1, "a", Outcome.FAILED, why, pages=3)
@@ -56,7 +56,8 @@ fail so are not told'
         if why is None or not (error or "").startswith(_JUDGED):
             told = None
             if outcome is not Outcome.POSTPONED and (self._why is None or host in self._hosts):
-                told = self._there_is_one(pages)
+                told = self.over(pages) if self.is_told else None
+                self._forget()
             if why is not None:
                 self._note_failed(page_id, host)
             return told
@@ -83,15 +84,21 @@ fail so are not told'
         """Whether the latest poll of a page failed so, which is not told."""
         return page_id in self._hidden
 
-    def _there_is_one(self, pages: int) -> str | None:
-        told = None
-        if self._why is not None:
-            words = self._words(pages)
-            told = f'the network is back: {words} had failed with "{self._why}"'
+    @property
+    def is_told(self) -> bool:
+        """Whether it was told last that there is no network."""
+        return self._why is not None
+
+    def over(self, pages: int) -> str:
+        """There is a network again, with so many `pages` watched; what is to be told."""
+        told = f'the network is back: {self._words(pages)} had failed with "{self._why}"'
+        self._forget()
+        return told
+
+    def _forget(self) -> None:
         self._failed.clear()
         self._hosts.clear()
         self._why = None
-        return told
 
     def _words(self, pages: int) -> str:
         return f"{len(self._failed):,} of {count(pages, 'page')}"

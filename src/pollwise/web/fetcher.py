@@ -282,7 +282,7 @@ class HttpFetcher:
         self._proxy_headers = {} if proxy is None else self._own_headers.of_proxy(proxy)
         self._large_bodies = LargeBodies(_MAX_LARGE, longest_wait=_LONGEST_WAIT)
         self._deadlines = Deadlines(timeout)
-        self._network = OwnNetwork()
+        self.network = OwnNetwork()
         self._sessions: AsyncExitStack | None = None
 
     async def __aenter__(self) -> Self:
@@ -306,7 +306,7 @@ class HttpFetcher:
                 connector=Connector(
                     any_address=any_address or self._proxy is not None,
                     room=room,
-                    connected=self._network.connected,
+                    connected=self.network.connected,
                     most_received=2 * self._max_bytes + _MOST_AROUND,
                 ),
                 timeout=aiohttp.ClientTimeout(total=None, connect=self._connect_timeout),
@@ -409,7 +409,7 @@ class HttpFetcher:
             error = _in_words(raised)
             if is_our_shortage(raised):
                 raise PostponedError(f"this machine is short of resources: {error}") from raised
-            if self._network.is_down(raised):
+            if self.network.is_down(raised):
                 raise NoNetworkError(f"no network: {error}") from raised
             unanswered = isinstance(raised, aiohttp.ClientConnectorError)
         return FetchResult(url, url, error=error, unanswered=unanswered)
@@ -473,7 +473,7 @@ class HttpFetcher:
 
     def _told(self, url: str, target: str, status: int, told: CIMultiDictProxy[str]) -> FetchResult:
         """The result of an answer with this status and these headers, without the body."""
-        self._network.answered()
+        self.network.answered()
         if status == 407 and self._proxy is not None and target.startswith("http:"):
             raise PostponedError(_NO_LOGIN)
         etag, last_modified = told.get("ETag"), told.get("Last-Modified")

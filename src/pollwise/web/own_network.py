@@ -35,6 +35,11 @@ class OwnNetwork:
         self._out_of_order: set[str] = set()
         """Those that were among them when the network was seen to be there."""
 
+    @property
+    def is_away(self) -> bool:
+        """Whether several hosts could not be asked, and nothing showed since that there is one."""
+        return len(self._not_asked) >= _HOSTS
+
     def answered(self) -> None:
         """Note that a host has answered."""
         if self._not_reached:  # hardly ever
@@ -64,4 +69,4 @@ class OwnNetwork:
             if not isinstance(why, socket.gaierror):
                 self._not_reached.add(error.host)
             self._not_asked.add(error.host)
-        return len(self._not_asked) >= _HOSTS
+        return self.is_away

@@ -54,6 +54,7 @@ from pollwise.web.headers import parse_http_date
 from pollwise.web.hubs import Hubs
 from pollwise.web.large_bodies import Release, release_nothing
 from pollwise.web.noise.looks import Copy, found_nothing, is_due
+from pollwise.web.own_network import OwnNetwork
 from pollwise.web.polite_fetcher import APART, BegunFetch, PoliteFetcher
 from pollwise.web.robots_rules import Rules
 from pollwise.web.robots_txt import RobotsTxt
@@ -138,7 +139,8 @@ class WebPoller:
     collections, each request is a poll of its own, and bodies are compared by their text or their
     bytes alone, whatever they are. `several_origins` are the scopes that are known to have pages of
     several origins, such as http and https; others become known as pages are polled. `groups`: see
-    `PoliteFetcher`. `hubs` is for those that its pages name. What is large, or not plain to read,
+    `PoliteFetcher`. `hubs` is for those that its pages name, and `network` is what the fetcher
+    knows of it. What is large, or not plain to read,
     is compared `beside` the loop (None: by a process of its own).
 
     Pages that are to be rendered are fetched by `rendering` (None: as all others), and cost what
@@ -164,10 +166,12 @@ class WebPoller:
         groups: Mapping[str, str] = MappingProxyType({}),
         rendering: Fetcher | None = None,
         hubs: Hubs | None = None,
+        network: OwnNetwork | None = None,
     ) -> None:
         self.fetcher = fetcher
         self._at_once = fetcher if isinstance(fetcher, PoliteFetcher) else None
         self.hubs = hubs
+        self.network = OwnNetwork() if network is None else network
         self._rendering = fetcher if rendering is None else rendering
         self.robots_txt = robots_txt
         self._beside = Beside() if beside is None else beside

@@ -344,6 +344,31 @@ def test_hosts_that_answer_over_kept_connections_do_not_say_that_the_network_is_
     ]
 
 
+def test_that_the_network_is_back_is_told_once_the_fetcher_knows(capsys):
+    is_away = True
+    with shown_by() as shown:
+        shown.begin(
+            first_copies=0,
+            ahead=lambda: Ahead(None),
+            end=lambda: None,
+            network_is_away=lambda: is_away,
+        )
+        shown.show(polled(0, NO_NETWORK.format(0)), HOSTS)
+        for i in (1, 2, 4, 0):
+            shown.show(polled(i, None if i == 4 else "no network: " + NO_NETWORK.format(i)), HOSTS)
+        is_away = False
+        for i in (4, 0, 1):
+            shown.show(polled(i), HOSTS)
+    lines = capsys.readouterr().err.splitlines()[2:-1]
+    why = '"Temporary failure in name resolution"'
+    assert lines == [
+        f"no network: 2 of 5 pages failed with {why}, and none answered; more that fail so are not"
+        " told",
+        f"the network is back: 3 of 5 pages had failed with {why}",
+        f"{MOMENT}  back  http://0.example/",
+    ]
+
+
 def test_after_an_outage_pages_tell_of_their_troubles_again(capsys):
     with shown_by() as shown:
         for turn_ in (
