@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pollwise.events import Staffed as Staffed
     from pollwise.events import Tick as Tick
     from pollwise.events import Together as Together
+    from pollwise.events import Unanswered as Unanswered
     from pollwise.events import Updated as Updated
     from pollwise.events import WakeAt as WakeAt
     from pollwise.knapsack import Allocation as Allocation
@@ -125,7 +126,8 @@ _NAMES = {
     ),
     "pollwise.events": (
         "Added Aimed Budgeted Command Event HostBlocked HostFreed HostPaced Linked PolicyReady"
-        " Poll Polled Removed Rescored SavedUp Signalled Staffed Tick Together Updated WakeAt"
+        " Poll Polled Removed Rescored SavedUp Signalled Staffed Tick Together Unanswered Updated"
+        " WakeAt"
     ),
     "pollwise.knapsack": "Allocation allocate concave_amounts det_ks polling_amounts",
     "pollwise.metrics": "Changes Polls Score score",

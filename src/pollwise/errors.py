@@ -12,6 +12,7 @@
     │   └── StoreVersionError          ... was written by another version of pollwise
     ├── StateError (ValueError)        learned state that does not fit the policy it is loaded into
     └── PostponedError                 a fetch that could not be made, through no fault of its page
+        └── NoNetworkError             ... as no host can be reached from here
 
 Every message names the input, the place and the remedy, in one line.
 What goes wrong on the web is no error but an `Observation` with the outcome FAILED; a
@@ -20,6 +21,7 @@ What goes wrong on the web is no error but an `Observation` with the outcome FAI
 
 __all__ = [
     "InputError",
+    "NoNetworkError",
     "PollwiseError",
     "PostponedError",
     "StateError",
@@ -73,3 +75,7 @@ class PostponedError(PollwiseError):
 
     This machine lacked a connection or memory, or a host on the way was busy.
     """
+
+
+class NoNetworkError(PostponedError):
+    """No network is there, for this host or for others."""

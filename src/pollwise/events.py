@@ -36,6 +36,7 @@ __all__ = [
     "Staffed",
     "Tick",
     "Together",
+    "Unanswered",
     "Updated",
     "WakeAt",
     "decode",
@@ -142,6 +143,14 @@ class HostPaced:
 
 
 @dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The poll of a page that is told next had no answer: its host or the network may be away."""
+
+    now: float
+    page_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Linked:
     """The links that a page had at its latest poll."""
 
@@ -202,6 +211,7 @@ Event = (
     | HostBlocked
     | HostFreed
     | HostPaced
+    | Unanswered
     | Linked
     | Rescored
     | Aimed

@@ -150,6 +150,14 @@ async def test_check_looks_with_the_parts_of_the_database(site, tmp_path, clock)
     assert (found.kept, found.changed) == (("News",), False)
 
 
+async def test_for_how_long_a_host_wants_to_be_left_alone_is_said_of_its_robots_txt_too(site):
+    for status in (429, 503):
+        site.says("/robots.txt", status=status, Retry_After="7200")
+        told = (await check(site.url("/"))).error
+        assert f"robots.txt cannot be had: status {status}" in told
+        assert told.endswith("; its host asks to be left alone for 2 hours")
+
+
 async def test_check_of_pages_that_cannot_be_had(site):
     site.says("/robots.txt", "User-agent: *\nDisallow: /secret")
     site.says("/error", status=500)

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from aiohttp import web
 
-from pollwise.errors import PostponedError
+from pollwise.errors import NoNetworkError, PostponedError
 from pollwise.testing.webserver import MisbehavingServer
 from pollwise.types import Outcome, Page, PageMemory
 from pollwise.web import deadlines
@@ -285,6 +285,21 @@ async def test_a_redirect_to_nowhere(site, fetcher, location):
     assert result.error.startswith("redirected to nowhere: ")
 
 
+@pytest.mark.parametrize(
+    ("told", "meant"),
+    [
+        (b"/caf\xe9?\xfc", "/caf%E9?%FC"),
+        (b"/caf\xc3\xa9", "/caf%C3%A9"),
+        (b"/" + b"a" * 5000, "/" + "a" * 5000),
+    ],
+)
+async def test_a_redirect_by_bytes_leads_to_what_the_server_meant(raw, fetcher, told, meant):
+    answer = b"HTTP/1.1 302 Found\r\nLocation: %b\r\nContent-Length: 0\r\n\r\n" % told
+    result = await fetcher.fetch(await raw(answer), NOTHING)
+    assert result.redirected_to.endswith(meant)
+    assert len(result.error) < 200
+
+
 async def test_a_redirect_that_may_not_be_followed(site, follower):
     asked = []
 
@@ -360,6 +375,14 @@ async def raw() -> AsyncIterator[Bytes]:
         (
             b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Encoding: gzip\r\n\r\nx",
             "Content-Encoding 'gzip, gzip', which was not asked for",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nConnection: close\r\n\r\n\x1f\x8b",
+            "Transfer-Encoding 'gzip', which was not asked for",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\n\x1f\r\n0\r\n\r\n",
+            "Transfer-Encoding 'gzip', which was not asked for",
         ),
         (
             b"HTTP/1.1 302 Found\r\nLocation: http://\xff\xfe/\r\nContent-Length: 0\r\n\r\n",
@@ -554,11 +577,16 @@ async def test_where_no_network_is_there_for_several_hosts_none_of_them_has_fail
 ):
     """As after a machine woke: their names cannot be looked up yet."""
 
-    def refuse(*_, **__):
-        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+    found = socket.getaddrinfo
+
+    def refuse(host, *more, **options):
+        if host != "localhost":
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return found(host, *more, **options)
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     site.says("/a", "a")
+    kept, named = site.url("/a"), site.url("/a").replace("127.0.0.1", "localhost")
     async with HttpFetcher(clock=clock, allow_private=True) as fetcher:
         for _ in range(2):  # it may be the host's own fault
             result = await fetcher.fetch("http://one.example/", NOTHING)
@@ -566,8 +594,14 @@ async def test_where_no_network_is_there_for_several_hosts_none_of_them_has_fail
         for host in ("two", "one"):
             with pytest.raises(PostponedError, match=r"^no network: no connection to \w+\.example"):
                 await fetcher.fetch(f"http://{host}.example/", NOTHING)
-        assert (await fetcher.fetch(site.url("/a"), NOTHING)).body == b"a"
-        assert (await fetcher.fetch("http://two.example/", NOTHING)).error is not None
+        for _ in range(2):  # over a connection that was kept, and to an address
+            assert (await fetcher.fetch(kept, NOTHING)).body == b"a"
+            with pytest.raises(NoNetworkError):
+                await fetcher.fetch("http://two.example/", NOTHING)
+        assert (await fetcher.fetch(named, NOTHING)).body == b"a"
+        result = await fetcher.fetch("http://two.example/", NOTHING)
+        assert result.error is not None
+        assert result.unanswered
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,13 @@ async def serve():
     """Serves these bytes again and again, then those, whatever is asked for."""
     servers = []
 
-    async def serving(repeated: bytes, times: float, last: bytes = b"", pause: float = 0.0) -> str:
+    async def serving(
+        repeated: bytes, times: float, last: bytes = b"", pause: float = 0.0, first: bytes = b""
+    ) -> str:
         async def answer(reader, writer):
             try:
                 await read_request(reader, writer)
+                writer.write(first)
                 count = 0
                 while count < times:
                     writer.write(repeated)
@@ -69,6 +72,32 @@ async def test_a_flood_ends_the_exchange_and_holds_up_nobody(
         "the answer is no HTTP: more than 10 interim answers"
     }
     assert took < 5
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("begin", "flood"),
+    [
+        (b"", b"\r\n" * 30_000),
+        (CHUNKED + b"5;", b"a" * 60_000),
+        (CHUNKED, b"0" * 60_000),
+        (CHUNKED, b"1;" + b"a" * 16_000 + b"\r\na\r\n"),
+    ],
+)
+async def test_what_is_no_part_of_a_body_has_a_bound_too(
+    serve, site, fetching, clock, begin, flood
+):
+    site.says("/a", "good")
+    url = await serve(flood, float("inf"), first=begin)
+    async with fetching(clock=clock, allow_private=True, max_bytes=2**20) as fetcher:
+        result = await fetcher.fetch(url, NOTHING)
+        assert result.error in (
+            "the answer is no HTTP: more than 3 MB for one answer",
+            "the body was cut off or garbled",
+        )
+        assert (await fetcher.fetch(site.url("/a"), NOTHING)).body == b"good"
 
 
 async def test_those_of_one_exchange_do_not_count_for_the_next(site, clock):

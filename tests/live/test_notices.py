@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from pollwise.insight.receivers import rests_until
 from pollwise.notify import sending
 from pollwise.notify.delivery import trial_notice
 from pollwise.notify.receivers import Channel, Receiver, name_of, read_receiver, receiver_of
@@ -102,6 +103,16 @@ async def test_an_answer_that_takes_nothing_is_a_failure(hook, answer, message):
     with pytest.raises(NotSentError, match=message):
         await asyncio.to_thread(send, receiver_of(hook.url), NOTICE)
     assert hook.posted.qsize() == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "asked"), [(429, "7", 7.0), (503, "1000000", 86_400.0), (500, "7", None)]
+)
+async def test_how_long_a_receiver_wants_to_be_left_alone(hook, status, told, asked):
+    hook.answers.append(web.Response(status=status, headers={"Retry-After": told}))
+    with pytest.raises(NotSentError) as caught:
+        await asyncio.to_thread(send, receiver_of(hook.url), NOTICE)
+    assert caught.value.retry_after == asked
 
 
 @pytest.mark.parametrize(
@@ -228,7 +239,7 @@ async def test_a_watch_tells_its_receivers_and_goes_on_after_a_restart(hook, tmp
     async with MisbehavingServer() as server:
         page, feed = server.url("/page"), tmp_path / "feed.xml"
         server.set_page("/page", "<p>Number one")
-        hook.answers.append(web.Response(status=503))
+        hook.answers.append(web.Response(status=503, headers={"Retry-After": "600"}))
 
         async def started(*words: str) -> asyncio.subprocess.Process:
             return await asyncio.create_subprocess_exec(
@@ -247,11 +258,14 @@ async def test_a_watch_tells_its_receivers_and_goes_on_after_a_restart(hook, tmp
             await until(watch.stderr, "  changed  ")
             line = await until(watch.stderr, "notices to")
             assert (
-                f"notices to {name_of(hook.url)} fail (HTTP status 503): tried again after 60 s"
-                in line
+                f"notices to {name_of(hook.url)} fail (HTTP status 503): tried again after"
+                " 10 minutes" in line
             )
             watch.send_signal(signal.SIGINT)
             assert await asyncio.wait_for(watch.wait(), PATIENCE) == 0
+            with Store.open_readonly(tmp_path / "pollwise.db") as store:
+                [one] = [one for one in store.receivers() if one.failures]
+            assert rests_until(one, 1e12) == pytest.approx(one.tried_at + 600.0, abs=1.0)
             refused = json.loads((await hook.next())[1])
             assert "Number two" in feed.read_text()
 

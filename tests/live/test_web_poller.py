@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from aiohttp import web
 
+from pollwise.events import HostBlocked, Unanswered
 from pollwise.live.web_polling import web_poller
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.scheduler.scheduler import Scheduler
@@ -56,6 +57,26 @@ async def test_hosts_at_one_address_are_asked_one_after_the_other(site, other_si
     assert {report.result.observation.outcome for report in reports} == {Outcome.CHANGED}
     assert len(asked_at) == 4
     assert all(later - earlier >= 0.9 * DELAY for earlier, later in pairwise(asked_at))
+
+
+async def test_that_there_was_no_answer_is_told_of_a_page_and_of_its_robots_txt(site):
+    async def nothing(request: web.Request) -> web.Response:
+        await asyncio.sleep(30.0)
+        return web.Response()
+
+    page = Page(0, site.url("/a"), site.host)
+    site.answers["/robots.txt"] = nothing
+    async with web_poller(time.time, crawl_delay=0.0, allow_private=True, timeout=0.3) as poller:
+        blocked, told = (await poller.poll(page, PageMemory())).notices
+    assert isinstance(blocked, HostBlocked)
+    assert isinstance(told, Unanswered)
+    assert told.page_id == 0
+    site.says("/robots.txt", "Crawl-delay: 0")
+    site.answers["/a"] = nothing
+    async with web_poller(time.time, crawl_delay=0.0, allow_private=True, timeout=0.3) as poller:
+        assert isinstance((await poller.poll(page, PageMemory())).notices[0], Unanswered)
+        site.says("/a", status=500)
+        assert (await poller.poll(page, PageMemory())).notices == ()
 
 
 async def test_what_the_user_did_not_give_is_refused_down_to_its_robots_txt(site, other_site):

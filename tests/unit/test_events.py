@@ -28,6 +28,7 @@ from pollwise.events import (
     Staffed,
     Tick,
     Together,
+    Unanswered,
     Updated,
     decode,
     encode,
@@ -105,6 +106,7 @@ BY_KIND = {
     Aimed: st.builds(Aimed, times, st.lists(st.tuples(st.text(), numbers), max_size=4).map(tuple)),
     Staffed: st.builds(Staffed, times, st.integers(1, 10**4)),
     PolicyReady: st.builds(PolicyReady, times),
+    Unanswered: st.builds(Unanswered, times, ids),
 }
 BY_KIND[Together] = st.builds(
     Together, times, st.lists(st.one_of(*BY_KIND.values()), max_size=3).map(tuple)

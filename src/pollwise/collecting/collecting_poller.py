@@ -124,7 +124,7 @@ class CollectingPoller:
             # (`TimeoutError`) are not: each poll would end in reading them.
             if visit.reads_sitemaps:
                 self._read.pop(origin_of(page.url), None)
-            report = self._web.postponed(page, memory, None, str(error))
+            report = self._web.postponed(page, memory, None, error)
         finally:
             del self._begun[page.id]
         fetched_at = self._clock()
@@ -174,7 +174,7 @@ class CollectingPoller:
             rules = await self._web.robots_txt.rules(page.url)
             return await self._read_first(page, memory, rules, visit)
         except PostponedError as error:
-            return self._web.postponed(page, memory, rules, str(error))
+            return self._web.postponed(page, memory, rules, error)
 
     async def _read_first(
         self, page: Page, memory: PageMemory, rules: Rules, visit: "_Visit"
@@ -186,7 +186,7 @@ class CollectingPoller:
         delay = max(self._crawl_delay, rules.crawl_delay)
         if delay > _LONGEST_PAUSE:
             why = f"{origin} wants {delay:g} s between requests: robots.txt was one"
-            return self._web.postponed(page, memory, rules, why)
+            return self._web.postponed(page, memory, rules, PostponedError(why))
         visit.reads_sitemaps = True
         try:
             refusal = await self._read_sitemaps(rules, origin, visit)

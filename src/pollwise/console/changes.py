@@ -14,7 +14,7 @@ from rich.text import Text
 from pollwise.console.quantities import count
 from pollwise.console.slow_readers import AT_ONCE, LOOK, readiness
 from pollwise.console.streams import drop_stdout, stdout
-from pollwise.console.tables import moment
+from pollwise.console.tables import brief, moment
 from pollwise.errors import InputError, StoreError
 from pollwise.insight.difference import Difference, Differs, lines_of, read_difference
 from pollwise.store import Place, Store
@@ -197,8 +197,8 @@ def print_change(
 
     `note` ends the line; it may be empty.
     """
-    head = f"{moment(seen_at)}  {url}"
-    head += f"  {printable(found.title)}" if found.title else ""
+    head = f"{moment(seen_at)}  {brief(url)}"
+    head += f"  {brief(printable(found.title))}" if found.title else ""
     head += f"  ({note})" if note else ""
     console.print(Text(head.replace("\n", " ")), soft_wrap=True)
     width = console.width if console.is_terminal else _WIDTH_OF_FILES

@@ -7,12 +7,14 @@ from enum import StrEnum
 from typing import Any
 
 from pollwise.console.streams import stderr
-from pollwise.console.tables import moment
+from pollwise.console.tables import brief, moment, short
 
 __all__ = ["LogFormat", "notices_in", "object_line", "page_line", "plain_line"]
 
 _LEVELS = {"warning": 4, "notice": 5, "info": 6}
 """Priorities of syslog."""
+_LONGEST_NEWS = 1000
+"""Cells of a line for people: news may name a URL."""
 
 
 class LogFormat(StrEnum):
@@ -48,13 +50,14 @@ def plain_line(form: LogFormat, text: str, *, level: str = "info") -> str:
 
 def page_line(form: LogFormat, at: float, news: str, url: str, *, level: str = "info") -> str:
     """A line of news of a page, from a poll of it at a time (UTC seconds)."""
+    told = f"{short(news, _LONGEST_NEWS)}  {brief(url)}".replace("\n", " ")
     match form:
         case LogFormat.json:
             return object_line(at, "page", level, {"notice": news, "url": url})
         case LogFormat.systemd:
-            return f"<{_LEVELS[level]}>{news}  {url}".replace("\n", " ")
+            return f"<{_LEVELS[level]}>{told}"
         case LogFormat.text:
-            return f"{moment(at)}  {news}  {url}".replace("\n", " ")
+            return f"{moment(at)}  {told}"
 
 
 def object_line(at: float, event: str, level: str, more: dict[str, Any]) -> str:

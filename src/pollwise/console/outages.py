@@ -15,27 +15,33 @@ _OF_THIS_MACHINE = {
     "Temporary failure in name resolution",
 }
 """Why there was no connection, if most likely there is none to any host."""
-_HOSTS = 2
-"""So many hosts in a row without any answer; the names of one alone may be out of order."""
+_JUDGED = "no network: "
+"""With this begins why a poll was postponed as there is none: see `NoNetworkError`."""
 
 
 class Outage:
     """Notes the polls of a watch, and knows whether they fail as there is no network.
 
+    The fetcher judges that. There is one again if it says so (`over`), or once a host that could
+    not be asked is asked, also without success: others may answer over kept connections.
+
     >>> outage, why = Outage(), "no connection to a:80 (Network is unreachable)"
     >>> outage.note(1, "a", Outcome.FAILED, why, pages=3)
-    >>> outage.note(2, "b", Outcome.FAILED, why, pages=3)
+    >>> outage.note(2, "b", Outcome.POSTPONED, f"no network: {why}", pages=3)
     'no network: 2 of 3 pages failed with "Network is unreachable", and none answered; more that \
 fail so are not told'
     >>> outage.hides(2), outage.hides(1)
     (True, False)
+    >>> outage.note(3, "c", Outcome.UNCHANGED, None, pages=3)
     >>> outage.note(2, "b", Outcome.UNCHANGED, None, pages=3)
     'the network is back: 2 of 3 pages had failed with "Network is unreachable"'
     """
 
     def __init__(self) -> None:
-        self._failed: dict[int, str] = {}
-        """The pages that failed so since the latest answer, with their hosts."""
+        self._failed: set[int] = set()
+        """The pages that failed so since there was one."""
+        self._hosts: set[str] = set()
+        """Their hosts."""
         self._why: str | None = None
         """Why there is no network, as it was told; None: there is one."""
         self._hidden: set[int] = set()
@@ -46,14 +52,16 @@ fail so are not told'
     ) -> str | None:
         """Note a poll, one of so many `pages`; what is to be told of the network, if anything."""
         self._hidden.discard(page_id)
-        if outcome in (Outcome.CHANGED, Outcome.UNCHANGED, Outcome.GONE):
-            return self._answered(pages)
         why = _why(error or "")
-        if why is None:
-            return None
-        self._failed[page_id] = host
-        if self._why is None and len(set(self._failed.values())) < _HOSTS:
-            return None
+        if why is None or not (error or "").startswith(_JUDGED):
+            told = None
+            if outcome is not Outcome.POSTPONED and (self._why is None or host in self._hosts):
+                told = self.over(pages) if self.is_told else None
+                self._forget()
+            if why is not None:
+                self._note_failed(page_id, host)
+            return told
+        self._note_failed(page_id, host)
         self._hidden.add(page_id)
         if self._why is not None:
             return None
@@ -62,6 +70,10 @@ fail so are not told'
             f'no network: {self._words(pages)} failed with "{why}", and none answered; more that'
             " fail so are not told"
         )
+
+    def _note_failed(self, page_id: int, host: str) -> None:
+        self._failed.add(page_id)
+        self._hosts.add(host)
 
     @property
     def is_none(self) -> bool:
@@ -72,14 +84,21 @@ fail so are not told'
         """Whether the latest poll of a page failed so, which is not told."""
         return page_id in self._hidden
 
-    def _answered(self, pages: int) -> str | None:
-        told = None
-        if self._why is not None:
-            words = self._words(pages)
-            told = f'the network is back: {words} had failed with "{self._why}"'
-        self._failed.clear()
-        self._why = None
+    @property
+    def is_told(self) -> bool:
+        """Whether it was told last that there is no network."""
+        return self._why is not None
+
+    def over(self, pages: int) -> str:
+        """There is a network again, with so many `pages` watched; what is to be told."""
+        told = f'the network is back: {self._words(pages)} had failed with "{self._why}"'
+        self._forget()
         return told
+
+    def _forget(self) -> None:
+        self._failed.clear()
+        self._hosts.clear()
+        self._why = None
 
     def _words(self, pages: int) -> str:
         return f"{len(self._failed):,} of {count(pages, 'page')}"

@@ -41,7 +41,11 @@ class Redirects:
             self._led_to[before] -= 1
         if answered_by is None:
             return False
-        target = id_of_url(watched, answered_by)
+        known = None if before is None else watched.get(before)
+        if known is not None and known.page.url == answered_by:  # as a rule
+            target = before
+        else:
+            target = id_of_url(watched, answered_by)
         if target is None or target == page_id:
             return False
         self._targets[page_id] = target

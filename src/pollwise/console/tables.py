@@ -31,6 +31,7 @@ _MOST_PADDED = 80
 _LONGEST = 4_000
 """Cells of a text in a file: some URLs have a hundred thousand."""
 _LONGEST_FOLDED = 400
+_LONGEST_VALUE = 2000
 _FEWEST_COLUMNS = 2
 _NARROWEST = 20
 """The columns of a terminal for which lines are drawn; what is narrower wraps them."""
@@ -174,7 +175,7 @@ def folded(heading: str) -> Column:
 
 
 def brief(text: str) -> str:
-    """A text for a folded column: without its middle if that would take lines over lines."""
+    """A text, such as a URL, without its middle if that would take lines over lines."""
     return short(text, _LONGEST_FOLDED)
 
 
@@ -201,9 +202,9 @@ def _fitting(characters: Iterable[str], cells: int) -> int:
 
 def pairs(title: str, rows: Sequence[tuple[str, str]]) -> Table:
     """A table of names and values."""
-    table = Table(title=title, title_justify="left", show_header=False)
+    table = Table(title=brief(title), title_justify="left", show_header=False)
     table.add_column()
     table.add_column(overflow="fold")
-    for row in rows:
-        table.add_row(*row)
+    for name, value in rows:
+        table.add_row(name, short(value, _LONGEST_VALUE))
     return table

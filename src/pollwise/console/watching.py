@@ -84,6 +84,7 @@ class WatchDisplay(RunDisplay):
         self._reasons: set[str] = set()
         """Why polls were postponed, as far as it was told."""
         self._outage = Outage()
+        self._network_is_away: Callable[[], bool] = lambda: True
         self._redirects = Redirects()
         self._detail = detail
         self._limit = LineLimit(_MOST_LINES)
@@ -118,6 +119,7 @@ class WatchDisplay(RunDisplay):
         in_trouble: Iterable[int] = (),
         ahead: "Callable[[], Ahead]",
         end: Callable[[], None],
+        network_is_away: Callable[[], bool] = lambda: True,
     ) -> None:
         """See `WatchingDisplay.begin`."""
         for page_id in in_trouble:  # what it was is told if it is so at the next poll
@@ -128,6 +130,7 @@ class WatchDisplay(RunDisplay):
         self._never_seen.clear()
         self._look = ahead
         self._end = end
+        self._network_is_away = network_is_away
 
     def show(self, progress: "Progress", watched: "Mapping[int, Watched]") -> None:
         """Show what came of a turn; the same trouble with a page is told once."""
@@ -158,6 +161,8 @@ class WatchDisplay(RunDisplay):
             is_postponed = report.result.observation.outcome is Outcome.POSTPONED
             if page.seen_at is None and not is_postponed:
                 self._never_seen.add(page_id)
+        if self._outage.is_told and not self._network_is_away():
+            self._say(self._outage.over(len(watched)))
         self._count(progress.first_copies)
         self._look_ahead(watched)
         self._tell_at_times()

@@ -34,7 +34,9 @@ _KEPT = 3
 """Words that are kept on both sides of what differs."""
 _CDATA = "<![CDATA[", "]]>"
 _MOST_CHARACTERS = 2_000
-"""Of a block of text that are looked at."""
+"""Of what is told of a block of text."""
+_KEPT_CHARACTERS = 30
+"""Of what is alike before a difference, where words are very long."""
 _MOST_ITEMS = 3
 """Of a change of a feed that are named."""
 _LATELY = 10_000
@@ -202,8 +204,8 @@ def difference(before: Sequence[str], after: Sequence[str], title: str = "") -> 
     """
     removed, added = _first_missing(before, after), _first_missing(after, before)
     if removed is not None and added is not None:
-        removed, added = _focused(removed.split(), added.split())
-    return Difference(title, removed, added)
+        removed, added = _close_up(*_focused(removed.split(), added.split()))
+    return Difference(title, _cut(removed), _cut(added))
 
 
 def _first_missing(blocks: Sequence[str], others: Sequence[str]) -> str | None:
@@ -211,7 +213,7 @@ def _first_missing(blocks: Sequence[str], others: Sequence[str]) -> str | None:
     left = Counter(others)
     for block in blocks:
         if left[block] == 0:
-            return block[:_MOST_CHARACTERS]
+            return block
         left[block] -= 1
     return None
 
@@ -223,8 +225,27 @@ def _focused(one: list[str], other: list[str]) -> tuple[str, str]:
     return _around(one, begin, end), _around(other, begin, end)
 
 
-def _alike(one: list[str], other: list[str]) -> int:
-    """With how many words both begin."""
+def _cut(text: str | None) -> str | None:
+    return None if text is None else text[:_MOST_CHARACTERS]
+
+
+def _close_up(one: str, other: str) -> tuple[str, str]:
+    """Two texts without what both begin with, but for its end, where that is very long.
+
+    So are words that are no words of a language, such as data.
+
+    >>> _close_up("a" * 3000 + "b c", "a" * 3000 + "d c")[0] == "…" + "a" * 30 + "b c"
+    True
+    """
+    alike = _alike(one, other)
+    if alike <= 2 * _KEPT_CHARACTERS:
+        return one, other
+    first = alike - _KEPT_CHARACTERS
+    return f"…{one[first:]}", f"…{other[first:]}"
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """With how many words, or characters, both begin."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 from pollwise.store.base import StoreReader
 from pollwise.store.records import StoredReceiver
-from pollwise.units import HOUR
+from pollwise.units import DAY, HOUR
 
 __all__ = ["FIRST_REST", "LONGEST_REST", "FailingReceiver", "failing_receivers", "rests_until"]
 
 FIRST_REST, LONGEST_REST = 60.0, HOUR
 """Seconds between two tries: at first, and at most, after doubling with each failure."""
+_LONGEST_ASKED = DAY
+"""Seconds for which a receiver may ask to be left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,10 @@ def rests_until(receiver: StoredReceiver, now: float) -> float | None:
     if not receiver.failures or receiver.tried_at is None:
         return None
     doublings = min(receiver.failures - 1, 10)
-    return min(receiver.tried_at, now) + min(FIRST_REST * 2.0**doublings, LONGEST_REST)
+    rest = min(FIRST_REST * 2.0**doublings, LONGEST_REST)
+    if receiver.asked_until is not None:
+        rest = max(rest, min(receiver.asked_until - receiver.tried_at, _LONGEST_ASKED))
+    return min(receiver.tried_at, now) + rest
 
 
 def _failing(store: StoreReader, receiver: StoredReceiver, now: float) -> FailingReceiver:

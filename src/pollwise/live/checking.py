@@ -217,8 +217,10 @@ async def _check(address: str, known: _Known, allow_private: bool) -> PageCheck:
     ):
         try:
             refusal = await poller.robots_txt.refusal(address)
-            why = refusal and f"a page {refusal}"
-            if refusal is None:
+            if refusal is not None:
+                rules = await poller.robots_txt.rules(address)  # those that were asked
+                why = f"a page {refusal}{_left_alone(rules.retry_after)}"
+            else:
                 await _fetch(poller, beside, address, known, fetched)
         except (PostponedError, UnreadableError) as error:
             why = str(error)
@@ -319,10 +321,12 @@ def _nothing(result: FetchResult, error: str | None = None) -> PageCheck:
 
 def _refusal(result: FetchResult) -> str:
     """The status of an answer without usable content, and for how long its host wants no more."""
-    told = of_status(result.status)
-    if result.status in OVERLOADED and result.retry_after:
-        told += f"; its host asks to be left alone for {duration(result.retry_after)}"
-    return told
+    asked = result.retry_after if result.status in OVERLOADED else None
+    return of_status(result.status) + _left_alone(asked or 0.0)
+
+
+def _left_alone(seconds: float) -> str:
+    return f"; its host asks to be left alone for {duration(seconds)}" if seconds else ""
 
 
 def _told(

@@ -147,11 +147,12 @@ class _Run:
                 await _by_thread(lambda: self.send(receiver, notice))
         except (NotSentError, TimeoutError) as error:
             why = printable(str(error)) or f"no end within {_LONGEST_TRY:g} s"
-            delivery.failed(self.clock(), why)
+            asked = error.retry_after if isinstance(error, NotSentError) else None
+            delivery.failed(self.clock(), why, asked)
             if failures == 0:
                 self.say(
                     f"notices to {receiver.name} fail ({why}): tried again after"
-                    f" {duration(FIRST_REST)}, then ever more rarely, every"
+                    f" {duration(max(FIRST_REST, asked or 0.0))}, then ever more rarely, every"
                     f" {duration(LONGEST_REST)} at last"
                 )
         else:

@@ -34,7 +34,7 @@ class Outside:
         names = {receiver.name for receiver in self.receivers}
         for stored in store.receivers():
             if stored.failures and stored.name not in names:
-                store.save_receiver(replace(stored, failures=0, error=None))
+                store.save_receiver(replace(stored, failures=0, error=None, asked_until=None))
 
     def subscriber(
         self, session: Session, settings: WatchSettings, hubs: Hubs | None, incoming: Incoming

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 import uvloop
 
 from pollwise.errors import StateError, StoreDiskError, StoreError
-from pollwise.insight.words import duration
+from pollwise.insight.words import duration, moment
 from pollwise.kernel_folder import what_compiles
 from pollwise.live.clock import Clock, LiveClock, wait_until_set
 from pollwise.live.compiling import has_compiled, preparing, rehearse
@@ -115,7 +115,13 @@ class Session:
                 f"the clock of this machine was {duration(ahead.ahead)} ahead: what was stored then"
                 " counts as of now, and nothing of the budget was saved up since"
             )
-        store.keep_versions(parse_retention(settings.keep))
+        retention = parse_retention(settings.keep)
+        store.keep_versions(retention)
+        if retention.age is not None and store.ages_count_from > clock():
+            say(
+                "nothing was stored for long, or the clock of this machine is ahead: no version is"
+                f" dropped for its age before {moment(store.ages_count_from)} (UTC)"
+            )
         self._learned: StateDict | None = None
         self._awaited: AwaitedPolicy | None = None
         is_sure = scheduler is None and not has_compiled(settings)

@@ -46,6 +46,7 @@ from pollwise.store.records import NewPage
 from pollwise.types import Outcome, Page
 from pollwise.watched_pages import Watched
 from pollwise.web.descriptors import make_room, most_polls
+from pollwise.web.own_network import OwnNetwork
 from pollwise.web.rendering.browser import require_renderable
 from pollwise.web.traffic import Traffic
 from pollwise.web.wishes import wished_page
@@ -77,11 +78,12 @@ class WatchingDisplay(Protocol):
         in_trouble: Iterable[int],
         ahead: Callable[[], Ahead],
         end: Callable[[], None],
+        network_is_away: Callable[[], bool],
     ) -> None:
         """A run begins, which `end` ends, from any thread; of so many pages there is no copy yet.
 
         `in_trouble` are the ids of those whose latest poll failed or found them gone. `ahead`,
-        called while nothing else happens, tells what comes next.
+        called while nothing else happens, tells what comes next. See `OwnNetwork.is_away`.
         """
 
     def show(self, progress: Progress, watched: Mapping[int, Watched]) -> None:
@@ -323,7 +325,7 @@ class _Watch:
             ) as poller,
         ):
             subscriber = self.outside.subscriber(session, settings, poller.hubs, incoming)
-            self._begin_display(session, stop)
+            self._begin_display(session, stop, poller.network)
             await session.run(
                 poller,
                 stop,
@@ -341,7 +343,7 @@ class _Watch:
             )
         return outcome
 
-    def _begin_display(self, session: Session, stop: asyncio.Event) -> None:
+    def _begin_display(self, session: Session, stop: asyncio.Event, network: OwnNetwork) -> None:
         loop = asyncio.get_running_loop()
 
         def end() -> None:
@@ -353,6 +355,7 @@ class _Watch:
             in_trouble=session.watched.with_outcome(_TROUBLE),
             ahead=lambda: ahead(session.scheduler, session.clock()),
             end=end,
+            network_is_away=lambda: network.is_away,
         )
 
 

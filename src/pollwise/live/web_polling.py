@@ -120,6 +120,7 @@ async def web_poller(
             freed=freed,
             groups=groups,
             hubs=Hubs(exchanges, fetcher),
+            network=exchanges.network,
             rendering=Renderer(
                 browser, fetcher, robots_txt, user_agent=user_agent, max_bytes=max_bytes
             ),

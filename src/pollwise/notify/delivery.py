@@ -131,13 +131,17 @@ class Delivery:
         """The notice that was begun has arrived."""
         self.state = StoredReceiver(self.receiver.name, self.state.trying_seq, 0, now, now)
 
-    def failed(self, now: float, error: str) -> None:
-        """The notice that was begun did not arrive, or may not have."""
+    def failed(self, now: float, error: str, retry_after: float | None = None) -> None:
+        """The notice that was begun did not arrive, or may not have.
+
+        `retry_after`: the seconds for which the receiver asked to be left alone.
+        """
         self.state = replace(
             self.state,
             tried_at=now,
             failures=self.state.failures + 1,
             error=error[:_MOST_CHARACTERS],
+            asked_until=None if retry_after is None else now + retry_after,
         )
 
     def _waiting(self, store: StoreReader) -> Iterator[StoredChange]:

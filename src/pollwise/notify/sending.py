@@ -24,6 +24,8 @@ from pollwise.notify.receivers import Channel, Receiver
 from pollwise.notify.signing import signature, signing_key
 from pollwise.texts import no_tls, printable
 from pollwise.version import __version__
+from pollwise.web.headers import parse_retry_after
+from pollwise.web.stops import OVERLOADED
 
 __all__ = ["NotSentError", "send"]
 
@@ -36,7 +38,15 @@ _TOLD = 300
 
 
 class NotSentError(PollwiseError):
-    """A notice did not reach its receiver, or may not have; says why, without secrets."""
+    """A notice did not reach its receiver, or may not have; says why, without secrets.
+
+    `retry_after`: the seconds for which the receiver wants to be left alone (None: it does not
+    say).
+    """
+
+    def __init__(self, why: str, retry_after: float | None = None) -> None:
+        super().__init__(why)
+        self.retry_after = retry_after
 
 
 def send(receiver: Receiver, notice: Notice) -> None:
@@ -68,7 +78,10 @@ def _post(receiver: Receiver, notice: Notice) -> None:
     except urllib.error.HTTPError as error:
         error.close()
         redirects = ", a redirect, which is not followed" if 300 <= error.code < 400 else ""
-        raise NotSentError(f"HTTP status {error.code}{redirects}") from None
+        wait = None
+        if error.code in OVERLOADED:
+            wait = parse_retry_after(error.headers.get("Retry-After"), time.time())
+        raise NotSentError(f"HTTP status {error.code}{redirects}", wait) from None
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

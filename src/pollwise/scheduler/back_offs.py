@@ -2,17 +2,21 @@
 
 import heapq
 import math
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from pollwise.types import Observation, Outcome
-from pollwise.units import HOUR
+from pollwise.units import HOUR, MINUTE
 
 __all__ = ["BackOff", "BackOffs", "back_offs_of"]
 
 _LONGEST_POSTPONEMENT = HOUR
 """Seconds that a page waits at most whose poll was postponed."""
+_LONGEST_WITHOUT_NETWORK = 5 * MINUTE
+"""The same if no host could be asked: such polls trouble nobody, and the network may be back."""
+_HOSTS = 2
+"""So many hosts in a row without an answer of any: the network was away, and not one host."""
 _SPREAD = 0.1
 """The share of its length by which a rest may be shorter or longer."""
 
@@ -21,13 +25,15 @@ _SPREAD = 0.1
 class BackOff:
     """A page whose latest poll, begun at `started_at`, failed.
 
-    It rests for about `rest` seconds, until `until`.
+    It rests for about `rest` seconds, until `until`. `ends_early`: the poll had no answer, so that
+    the rest ends when its host, or the network, is back.
     """
 
     failure: Observation
     started_at: float
     rest: float
     until: float
+    ends_early: bool = False
 
 
 class BackOffs:
@@ -36,6 +42,11 @@ class BackOffs:
     A page rests for `first` seconds, after every further failure twice as long, up to `longest`,
     give or take a tenth by the page's id, so that the pages of a host that was down do not come
     back all at once. Any answer ends the rest and makes the next one short again.
+
+    The rest of a page whose poll had no answer ends as soon as its host answers; that of all such
+    pages as soon as any host does, if two hosts or more gave none, and no other host gave one
+    meanwhile. Each page is let off so once, until it is answered itself: others may answer all the
+    time.
     """
 
     def __init__(self, first: float, longest: float) -> None:
@@ -44,6 +55,13 @@ class BackOffs:
         self._by_page: dict[int, BackOff] = {}
         # How long pages have to wait whose latest polls were postponed.
         self._postponed: dict[int, float] = {}
+        # The pages whose rests may end early, by scope; the scopes of those since the latest answer
+        # of any host; and those that were let off, since their latest answers.
+        self._ending: dict[str, set[int]] = {}
+        self._silent: set[str] = set()
+        self._let_off: set[int] = set()
+        self.answered_at = -math.inf
+        """When any page was answered last, to be told."""
         # A heap of (until, page id); rests that ended early are dropped from it late.
         self._resting: list[tuple[float, int]] = []
 
@@ -67,10 +85,46 @@ class BackOffs:
         heapq.heappush(self._resting, (until, page_id))
         return until
 
-    def postponed(self, page_id: int) -> float:
-        """How many seconds a page waits whose poll was postponed."""
+    def may_end(self, page_id: int, scope: str) -> None:
+        """The poll of a page, told to have failed, had no answer of its host."""
+        own = self._by_page.get(page_id)
+        if own is not None and page_id not in self._let_off:
+            self._by_page[page_id] = replace(own, ends_early=True)
+            self._ending.setdefault(scope, set()).add(page_id)
+            if own.started_at >= self.answered_at:
+                self._silent.add(scope)
+
+    @property
+    def any_ends_early(self) -> bool:
+        """Whether any page may rest whose rest ends with the answer of a host."""
+        return bool(self._ending)
+
+    def end_rests(self, scope: str, now: float) -> list[int]:
+        """A host answered; the pages that need not rest any more."""
+        back = self._silent if len(self._silent) >= _HOSTS else set()
+        self._silent = set()
+        ended = []
+        for one in sorted(back | {scope}):
+            for page_id in sorted(self._ending.pop(one, ())):
+                own = self._by_page.get(page_id)
+                if own is not None and own.ends_early:
+                    self._let_off.add(page_id)
+                    self._by_page[page_id] = BackOff(
+                        own.failure, own.started_at, self._first, min(own.until, now)
+                    )
+                    if own.until > now:
+                        heapq.heappush(self._resting, (now, page_id))
+                        ended.append(page_id)
+        return ended
+
+    def postponed(self, page_id: int, *, had_answer: bool = True) -> float:
+        """How many seconds a page waits whose poll was postponed.
+
+        `had_answer`: False if no host could be asked.
+        """
         before = self._postponed.get(page_id)
-        longest = max(self._first, _LONGEST_POSTPONEMENT)
+        longest = _LONGEST_POSTPONEMENT if had_answer else _LONGEST_WITHOUT_NETWORK
+        longest = max(self._first, longest)
         rest = self._first if before is None else min(2 * before, longest)
         self._postponed[page_id] = rest
         return self._spread(page_id, rest)
@@ -89,10 +143,16 @@ class BackOffs:
         """Forget a page: it was answered, or is watched no longer."""
         self._by_page.pop(page_id, None)
         self._postponed.pop(page_id, None)
+        self._let_off.discard(page_id)
 
-    def keep_only(self, page_ids: Container[int]) -> None:
-        """Forget all other pages."""
+    def keep_only(self, page_ids: Container[int], scope_of: Callable[[int], str]) -> None:
+        """Forget all other pages; `scope_of` gives the scopes of these."""
         self._by_page = {one: own for one, own in self._by_page.items() if one in page_ids}
+        for page_id, own in self._by_page.items():
+            if own.ends_early:
+                scope = scope_of(page_id)
+                self._ending.setdefault(scope, set()).add(page_id)
+                self._silent.add(scope)
         self._rest()
 
     def rested(self, now: float, watched: Container[int]) -> list[Observation]:
@@ -127,8 +187,11 @@ class BackOffs:
         """Set all times that were put back by so much."""
         for page_id, own in self._by_page.items():
             failure = replace(own.failure, polled_at=own.failure.polled_at - seconds)
-            self._by_page[page_id] = BackOff(
-                failure, own.started_at - seconds, own.rest, own.until - seconds
+            self._by_page[page_id] = replace(
+                own,
+                failure=failure,
+                started_at=own.started_at - seconds,
+                until=own.until - seconds,
             )
         self._rest()
 
@@ -144,8 +207,9 @@ class BackOffs:
 def _row(own: BackOff) -> tuple[Any, ...]:
     """What `_restored` reads."""
     seen = own.failure
+    early = (True,) if own.ends_early else ()
     if seen.items is not None:  # hardly ever
-        return astuple(own)
+        return (astuple(seen), own.started_at, own.rest, own.until, *early)
     # `astuple` makes deep copies, which takes ten times as long.
     failure = (
         seen.page_id,
@@ -158,7 +222,7 @@ def _row(own: BackOff) -> tuple[Any, ...]:
         None,
         seen.relevance,
     )
-    return failure, own.started_at, own.rest, own.until
+    return (failure, own.started_at, own.rest, own.until, *early)
 
 
 def back_offs_of(rows: Sequence[Sequence[Any]]) -> dict[int, BackOff]:
@@ -169,11 +233,12 @@ def back_offs_of(rows: Sequence[Sequence[Any]]) -> dict[int, BackOff]:
 
 
 def _restored(
-    failure: Sequence[Any], started_at: float, rest: float, until: float
+    failure: Sequence[Any], started_at: float, rest: float, until: float, ends_early: bool = False
 ) -> tuple[int, BackOff]:
     page_id, polled_at, outcome, *more = failure
     observation = Observation(int(page_id), float(polled_at), Outcome(outcome), *more)
-    return int(page_id), BackOff(observation, float(started_at), float(rest), float(until))
+    times = float(started_at), float(rest), float(until)
+    return int(page_id), BackOff(observation, *times, bool(ends_early))
 
 
 def _evenly_spread(page_id: int) -> float:

@@ -8,6 +8,7 @@ or to be held back as it was polled too lately.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,8 @@ _MOST_SELECTED = 16
 """Pages that are selected at once; by then others may be worth more."""
 _MOST_STEPS = 16.0
 """Steps that count at most; one counts always."""
+_MOST_SIGNALS_TOLD = 1000
+"""Signals that outlast a run here: their text is made with every answer that is written down."""
 _AWAITED = HOUR
 """Seconds after which an overdue page that waits for its first copy anyway is looked at again."""
 _STEP = 0.01
@@ -86,6 +89,8 @@ class Dispatch:
         self._signalled: dict[int, float] = {}
         # Those told last; None: none was told yet.
         self._shares: tuple[tuple[str, float], ...] | None = None
+        self._no_answer: set[int] = set()
+        """The pages whose polls, told next, had no answer."""
         self._asked_at = -math.inf
         self._at_once = 0
         """The most pages of the latest selection, since one was given back as its host was busy."""
@@ -185,6 +190,22 @@ class Dispatch:
         if isinstance(self.policy, Signalling):
             self.policy.signal(page_ids, at)
 
+    def pending_signals(self) -> dict[int, float]:
+        """When pages were signalled that had no answer since, of the latest thousand."""
+        return dict(islice(reversed(self._signalled.items()), _MOST_SIGNALS_TOLD))
+
+    def load_signals(self, at: Mapping[int, float]) -> None:
+        """Put `pending_signals` of an earlier run back; unknown ids are ignored."""
+        self._signalled = {one: time for one, time in at.items() if one in self.pages}
+
+    def set_back(self, seconds: float) -> None:
+        """Set the times of signals back by so much."""
+        self._signalled = {one: at - seconds for one, at in self._signalled.items()}
+
+    def unanswered(self, page_id: int) -> None:
+        """The poll of a page that is told next had no answer."""
+        self._no_answer.add(page_id)
+
     def share_out(self, shares: tuple[tuple[str, float], ...]) -> None:
         """Give pages by their tags shares of the budget, as far as the policy can."""
         if shares == self._shares:
@@ -221,6 +242,10 @@ class Dispatch:
     def _take_in(self, observation: Observation, now: float) -> bool:
         """Take in an observation; whether the policy is to be told of it now."""
         page_id = observation.page_id
+        had_answer = True
+        if self._no_answer:  # hardly ever
+            had_answer = page_id not in self._no_answer
+            self._no_answer.discard(page_id)
         lease = self._under_way.get(page_id)
         if lease is not None:
             if observation.polled_at < lease.started_at:
@@ -231,8 +256,13 @@ class Dispatch:
             return False
         if observation.outcome is Outcome.POSTPONED:
             if lease is not None:
-                self._postpone(page_id, now + self._back_offs.postponed(page_id))
+                wait = self._back_offs.postponed(page_id, had_answer=had_answer)
+                self._postpone(page_id, now + wait)
             return False
+        if observation.outcome is not Outcome.FAILED:
+            self._back_offs.answered_at = now
+            if self._back_offs.any_ends_early:
+                self._end_rests(self.pages[page_id].scope, now)
         self._hand_over(page_id)
         self._unselected.discard(page_id)
         if observation.outcome in (Outcome.FAILED, Outcome.GONE):
@@ -241,6 +271,8 @@ class Dispatch:
             elif not self._is_known_failure(observation):
                 self._hosts.leave(self.pages[page_id].scope, page_id)
                 self._fail(observation, observation.polled_at, now)
+            if not had_answer:
+                self._back_offs.may_end(page_id, self.pages[page_id].scope)
             return False
         if not self._back_offs.answered(observation):
             return False
@@ -250,6 +282,11 @@ class Dispatch:
         if is_told:
             del self._signalled[page_id]
         return True
+
+    def _end_rests(self, scope: str, now: float) -> None:
+        """A host answered: pages need not rest any more that do as it, or the network, was away."""
+        for page_id in self._back_offs.end_rests(scope, now):
+            self._bounds.postponed(page_id, now)
 
     def _hand_over(self, page_id: int) -> None:
         """Tell the policy of a page that was polled, if it was not told before."""

@@ -22,7 +22,8 @@ class SavedState:
     `saved_at` is when it was saved and `next_at` from when on the budget allowed the next poll (UTC
     seconds; -inf: no time is known). `limits` has by scope its limit in polls a second, and until
     when it allows none; `answers_in` the seconds that answers take, `back_offs` the failed pages by
-    id. The prices are those of the policy for groups, by tag, and for hosts.
+    id, `signalled` when pages were that had no answer since. The prices are those of the policy for
+    groups, by tag, and for hosts.
     """
 
     rate: float
@@ -32,6 +33,7 @@ class SavedState:
     limits: dict[str, tuple[float, float]]
     answers_in: dict[str, float]
     back_offs: dict[int, BackOff]
+    signalled: dict[int, float]
     group_prices: dict[str, float]
     host_prices: dict[str, float]
 
@@ -44,6 +46,7 @@ def state_text(
     hosts: Hosts,
     now: float,
     back_offs: BackOffs,
+    signalled: Mapping[int, float],
     group_prices: Mapping[str, float],
     host_prices: Mapping[str, float],
 ) -> str:
@@ -59,6 +62,7 @@ def state_text(
             "hosts": hosts.state(now),
             "limits": hosts.limits_state(),
             "back_offs": back_offs.state(),
+            "signalled": list(signalled.items()),
             "group_prices": group_prices,
             "host_prices": host_prices,
         }
@@ -86,6 +90,7 @@ def read_state(text: str, rate: float) -> SavedState:
             },
             answers_in=_numbers(state, "answers_in"),
             back_offs=back_offs_of(state["back_offs"]),
+            signalled={int(one): _time(at) for one, at in state.get("signalled", ())},
             group_prices=_numbers(state, "group_prices"),
             host_prices=_numbers(state, "host_prices", least=1.0),
         )

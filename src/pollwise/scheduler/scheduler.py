@@ -28,6 +28,7 @@ from pollwise.events import (
     Signalled,
     Staffed,
     Together,
+    Unanswered,
     Updated,
     WakeAt,
 )
@@ -92,7 +93,9 @@ class Scheduler:
     free ones could be tried without end.
 
     *Failures.* A page that FAILED or is GONE rests, first for `retry_after` seconds, at most for
-    `retry_ceiling` (seconds; default: a week); see `BackOffs`. It is never given up for good.
+    `retry_ceiling` (seconds; default: a week); see `BackOffs`. It is never given up for good. If
+    its poll was `Unanswered`, the rest ends once its host answers, or any host if the network was
+    away.
 
     *A policy that is not ready.* With an `AwaitedPolicy` only first copies and pages that are
     overdue are polled, until `PolicyReady`.
@@ -159,6 +162,8 @@ class Scheduler:
         self._now = -math.inf
         self.saved_at = -math.inf
         """When the loaded state was saved; -inf: none was loaded."""
+        self._signalled: dict[int, float] = {}
+        """As they were loaded, until the pages are known."""
         # As they were loaded, until the policy has some.
         self._group_prices: dict[str, float] = {}
 
@@ -248,6 +253,7 @@ class Scheduler:
         self._cell_rate.next_at -= ahead
         self._hosts.set_back(ahead)
         self._back_offs.set_back(ahead)
+        self._dispatch.set_back(ahead)
         self.saved_at = now
         return True
 
@@ -264,6 +270,7 @@ class Scheduler:
             hosts=self._hosts,
             now=self._now,
             back_offs=self._back_offs,
+            signalled=self._dispatch.pending_signals() or self._signalled,
             group_prices=self._told_group_prices() or self._group_prices,
             host_prices=self._told_host_prices(),
         )
@@ -375,7 +382,9 @@ class Scheduler:
         if state is not None:
             self.load_state(state)
         self._dispatch.add(self._scoped(pages), self._now)
-        self._back_offs.keep_only(self._dispatch.pages)
+        self._dispatch.load_signals(self._signalled)
+        self._signalled = {}
+        self._back_offs.keep_only(self._dispatch.pages, self.scope_of)
 
     def leave_out(self, page_ids: Iterable[int]) -> None:
         """Poll no such page in this run; before the first event.
@@ -406,6 +415,7 @@ class Scheduler:
             self._cell_rate.next_at = saved.next_at
         self.saved_at = saved.saved_at
         self._group_prices = saved.group_prices
+        self._signalled = saved.signalled
         if is_sharing(self.policy):
             self.policy.load_group_prices(saved.group_prices)
         if isinstance(self.policy, HostPriced):
@@ -443,6 +453,8 @@ class Scheduler:
                 scope = self._shared(event.scope)
                 self._hosts.pace(scope, event.delay, now)
                 self._dispatch.host_freed(scope, now)
+            case Unanswered():
+                self._dispatch.unanswered(event.page_id)
             case Linked() if is_collecting(self.policy):
                 self.policy.link(event.page_id, event.links)
             case Rescored() if is_collecting(self.policy):

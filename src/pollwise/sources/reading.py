@@ -17,6 +17,7 @@ bytes      anything else                                   every byte
 With selectors of markup or of JSON a feed or a sitemap is read as XML or as JSON.
 """
 
+import codecs
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -58,8 +59,13 @@ def takes_long(body: bytes, content_type: str | None, parts: Parts = WHOLE) -> b
 def read_plainly(body: bytes, content_type: str | None) -> View:
     """A body by its text or its bytes alone, whatever its kind, in linear time. Never raises."""
     kind = cut_as(body, content_type)
+    unmarked = body.removeprefix(codecs.BOM_UTF8)
     return View(
-        kind, _hash(body), blocks=tuple(blocks_of(body, content_type)), exact=kind != "page"
+        kind,
+        _hash(body),
+        blocks=tuple(blocks_of(body, content_type)),
+        exact=kind != "page",
+        unmarked_hash=None if unmarked is body else _hash(unmarked),
     )
 
 

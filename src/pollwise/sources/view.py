@@ -88,12 +88,13 @@ NO_HUB = HubLinks()
 class View:
     """What a poll sees of a body, whose hash is `body_hash` (XXH3, 128 bits, hexadecimal).
 
-    `blocks` are its pieces of text that count, none empty; those of what was ignored are no part
-    of them. `exact`: every byte counts, unless some of the blocks are masked as noise. `items` are
-    those of a feed or sitemap, as it lists them, and then they alone count; None: it is no list.
-    `feeds` are the feeds that a page names as its own, as it writes their addresses. `hub_links`
-    are those of a feed. `mark` is that of the `Parts` that were read. `notice` says on one line
-    what is not as one may expect, `left_out` which items of a list are not read; empty: nothing.
+    `blocks` are its pieces of text that count, none empty; those of what was ignored are no part of
+    them. `exact`: every byte counts, unless some of the blocks are masked as noise, but for a byte
+    order mark: `unmarked_hash` is without that (None: there is none). `items` are those of a feed
+    or sitemap, as it lists them, and then they alone count; None: it is no list. `feeds` are the
+    feeds that a page names as its own, as it writes their addresses. `hub_links` are those of a
+    feed. `mark` is that of the `Parts` that were read. `notice` says on one line what is not as one
+    may expect, `left_out` which items of a list are not read; empty: nothing.
     """
 
     kind: Kind
@@ -101,6 +102,7 @@ class View:
     title: str = ""
     blocks: tuple[str, ...] = ()
     exact: bool = False
+    unmarked_hash: str | None = None
     items: tuple[ListedItem, ...] | None = None
     feeds: tuple[str, ...] = ()
     hub_links: HubLinks = NO_HUB

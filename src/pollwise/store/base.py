@@ -383,7 +383,16 @@ class StoreJournal(Protocol):
         """From now on, commits with polls drop versions that need not be kept, some with each.
 
         So it takes until all pages were polled, or some thousand commits, before only what is to
-        be kept is left. Bodies without versions go too. `first_seen_at` of documents stays.
+        be kept is left. Bodies without versions go too. `first_seen_at` of documents stays. None
+        is dropped for its age before `ages_count_from`.
+        """
+
+    @property
+    def ages_count_from(self) -> float:
+        """When versions are dropped for their ages again (UTC seconds); -inf: they are.
+
+        By a clock that is far ahead all would be too old. So they are kept for a week after
+        `set_back_times` was told a time more than 30 days after all that was stored before.
         """
 
     def forget_learned(self) -> None:

@@ -342,7 +342,8 @@ class StoredReceiver:
     `told_seq` is the number of the latest change that was told, `trying_seq` that of the last one
     in the notice that is under way (0: none is). A notice arrived last at `sent_at` and was last
     tried at `tried_at` (UTC seconds; None: never); since then so many `failures` in a row, the
-    latest for the reason `error`.
+    latest for the reason `error`, with which it asked to be left alone until `asked_until` (None:
+    it did not).
     """
 
     name: str
@@ -352,6 +353,7 @@ class StoredReceiver:
     tried_at: float | None = None
     failures: int = 0
     error: str | None = None
+    asked_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,23 @@ from dataclasses import dataclass
 from pollwise.errors import InputError
 from pollwise.units import DAY, HOUR, WEEK
 
-__all__ = ["KEEP_ALL", "KEPT_POLLS", "MOST_EVENT_BYTES", "Retention", "parse_retention"]
+__all__ = [
+    "AGES_COUNT_AFTER",
+    "KEEP_ALL",
+    "KEPT_POLLS",
+    "LONG_AWAY",
+    "MOST_EVENT_BYTES",
+    "Retention",
+    "parse_retention",
+]
 
 MOST_EVENT_BYTES = 300_000_000
 """Of the event log: of the latest three million polls of a watch, or so."""
+
+LONG_AWAY = 30 * DAY
+"""Seconds for which nothing happened in a store, after which the clock may be the reason."""
+AGES_COUNT_AFTER = WEEK
+"""Seconds after which that clock is believed, and versions are dropped for their ages."""
 
 KEPT_POLLS = 50
 """Polls of each page that are kept for explanations; the event log has them all."""

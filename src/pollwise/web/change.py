@@ -97,7 +97,7 @@ def fingerprint(view: View, masks: Sequence[Mask] = ()) -> Fingerprint:
     elif masks and view.blocks:
         text, found = mask_blocks(view.blocks, masks)
     elif view.exact or not view.blocks:
-        return Fingerprint(body_hash, body_hash + view.mark, found)
+        return Fingerprint(body_hash, (view.unmarked_hash or body_hash) + view.mark, found)
     else:
         text = " ".join(view.blocks)
     text_hash = xxhash.xxh3_128_hexdigest(text.encode("utf-8", "surrogatepass"))
@@ -145,7 +145,9 @@ def compare(memory: PageMemory, view: View) -> Comparison:
     found = fingerprint(view, held)
     is_first = memory.text_hash is None  # which differs from nothing, however it begins
     changed = is_changed(memory, found) and (
-        is_first or not view.blocks or is_changed(memory, fingerprint(_mark_flipped(view), held))
+        is_first
+        or not view.blocks
+        or all(is_changed(memory, fingerprint(other, held)) for other in _mark_flipped(view))
     )
     going_on = tuple(
         mask
@@ -180,16 +182,19 @@ def compare(memory: PageMemory, view: View) -> Comparison:
     )
 
 
-def _mark_flipped(view: View) -> View:
+def _mark_flipped(view: View) -> Iterable[View]:
     """What would be seen if the body began without its byte order mark, or with one it has not.
 
-    Nobody sees that mark; the hashes of pages that have one are made with it.
+    Nobody sees that mark; the hashes of pages that have one are made with it. It is a block of its
+    own before a tag, and belongs to the first one before text.
     """
     first, *others = view.blocks
     if first.startswith(_BYTE_ORDER_MARK):
         rest = first.removeprefix(_BYTE_ORDER_MARK)
-        return replace(view, blocks=(rest, *others) if rest else tuple(others))
-    return replace(view, blocks=(_BYTE_ORDER_MARK, *view.blocks))
+        yield replace(view, blocks=(rest, *others) if rest else tuple(others))
+        return
+    yield replace(view, blocks=(_BYTE_ORDER_MARK, *view.blocks))
+    yield replace(view, blocks=(_BYTE_ORDER_MARK + first, *others))
 
 
 def _begun_again(memory: PageMemory, view: View) -> Comparison:

@@ -11,6 +11,7 @@ import functools
 import math
 import re
 import socket
+import sys
 from collections.abc import Callable
 from time import monotonic
 from typing import Any, Self
@@ -58,7 +59,8 @@ _OUR_SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOM
 _OUR_SHORTAGE_LOOKING_UP = frozenset({socket.EAI_SYSTEM, socket.EAI_MEMORY})
 _NO_PORT = "no local port is free"
 _PROTOCOL = b"HTTP/"
-_HEAD_END = b"\r\n\r\n"
+_LINE_END = b"\r\n"
+_HEAD_END = 2 * _LINE_END
 # Nothing is tried twice: `++` and `*+` give nothing back.
 _LINE = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++:[\t ]*+[\x21-\x7e][\t\x20-\x7e]*+(?<![\t ])\r\n"
 _PLAIN = re.compile(rb"HTTP/1\.1 304(?: ([\x20-\x7e]*+))?\r\n((?:%b|)*+)\r\n" % _LINE)
@@ -142,19 +144,30 @@ class Connector(aiohttp.TCPConnector):
     Many hosts close a connection sooner, such as after 5 seconds; of a host that is polled every 5
     seconds each second request would meet that. So after the first one the connections to that host
     are used for a shorter time.
+
+    `connected` is told of each new connection, by the host. An answer may have `most_received`
+    bytes with all that is sent around its body.
     """
 
-    def __init__(self, *, any_address: bool, room: Room) -> None:
+    def __init__(
+        self,
+        *,
+        any_address: bool,
+        room: Room,
+        connected: Callable[[str], None] = lambda host: None,
+        most_received: int = sys.maxsize,
+    ) -> None:
         super().__init__(
             limit=0,
             keepalive_timeout=_KEPT_FOR,
             socket_factory=_Socket.to_any if any_address else _Socket.to_public,
         )
         _require(self, "_conns", "_factory", "_get", "_acquired", "_cleanup_handle", "_closed")
-        _require(super(), "_release")
+        _require(super(), "_release", "_create_connection")
         _require(ResponseHandler, "feed_data", "set_response_params", "data_received")
         _require(ResponseHandler(asyncio.get_running_loop()), "_parser", "_payload")
         _require(http_writer, "_serialize_headers")
+        self._connected = connected
         self._room = room
         room.connectors.append(self)
         self._ahead = ahead_of_loop(monotonic())
@@ -163,8 +176,15 @@ class Connector(aiohttp.TCPConnector):
         """When it was seen to have slept last; what was kept before may be closed since long."""
         self._used_for: dict[ConnectionKey, float] = {}
         """For how many seconds those are used which their hosts close sooner than we."""
-        answers: type[ResponseHandler] = _Answers
-        self._factory = functools.partial(answers, loop=asyncio.get_running_loop())
+        answers: Callable[..., ResponseHandler] = _Answers
+        self._factory = functools.partial(
+            answers, loop=asyncio.get_running_loop(), most_received=most_received
+        )
+
+    async def _create_connection(self, req: Any, *more: Any) -> Any:
+        made = await super()._create_connection(req, *more)
+        self._connected(req.url.raw_host or "")
+        return made
 
     def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:
         super()._release(key, protocol, should_close=should_close or self._room.is_full)
@@ -338,8 +358,11 @@ class _Answers(ResponseHandler):
     else has come.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, most_received: int = sys.maxsize) -> None:
         super().__init__(loop)
+        self._most_received = most_received
+        self._received = 0
+        """Bytes since the request."""
         self._interim = 0
         self._is_plain_expected = False
         self._has_begun = False
@@ -353,6 +376,7 @@ class _Answers(ResponseHandler):
     def set_response_params(self, **params: Any) -> None:
         """See aiohttp: a request is about to be made."""
         self.is_idle = self._is_plain_expected = self._has_begun = self._in_head = False
+        self._received = 0
         super().set_response_params(**params)
 
     def expect_plain(self, told: Heard | None) -> None:
@@ -381,6 +405,7 @@ class _Answers(ResponseHandler):
         if self.is_idle and data:  # with none, aiohttp takes up again what it has
             self.close()
             return
+        received = self._received + len(data)
         if self._is_plain_expected:
             self._is_plain_expected = False
             if (message := _plain(data)) is not None:
@@ -391,8 +416,14 @@ class _Answers(ResponseHandler):
                 return
             self.set_response_params(read_until_eof=True, **PARSING)
             self._tell(None)
+        self._received = received
+        if received > self._most_received:
+            # Chunks may have more around them than in them, and nobody else counts that.
+            self._refuse(f"more than {self._most_received >> 20} MB for one answer")
         while data and not self._has_begun and self.exception() is None:
             # A head alone: if the parser meets an error, what it found in the same bytes is lost.
+            if not self._in_head and not (data := data.lstrip(_LINE_END)):
+                break
             end = data.find(_HEAD_END)
             head = data if end < 0 else data[: end + len(_HEAD_END)]
             data = data[len(head) :]
@@ -410,17 +441,20 @@ class _Answers(ResponseHandler):
         if self.is_idle and self.should_close:  # released at the end of a body, but more has come
             self.close()
 
+    def _refuse(self, what: str) -> None:
+        """End the connection, as an answer has what it may not have."""
+        if self.exception() is None:
+            self.set_exception(HttpProcessingError(message=what))
+            if self.transport is not None:
+                self.transport.close()
+
     def feed_data(self, data: Any, size: int = 0) -> None:
         message, _ = data
         if not 100 <= message.code < 200:
             self._interim = 0
             self._has_begun = True
         elif self._interim == _MAX_INTERIM:
-            if self.exception() is None:
-                what = f"more than {_MAX_INTERIM} interim answers"
-                self.set_exception(HttpProcessingError(message=what))
-                if self.transport is not None:
-                    self.transport.close()
+            self._refuse(f"more than {_MAX_INTERIM} interim answers")
             return
         else:
             self._interim += 1

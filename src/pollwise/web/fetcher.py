@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import re
 from collections.abc import Awaitable, Callable, Container, Mapping
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from aiohttp.http import RawResponseMessage
 from aiohttp.http_exceptions import HttpProcessingError
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from pollwise.errors import InputError, PostponedError
+from pollwise.errors import InputError, NoNetworkError, PostponedError
 from pollwise.sources.reading import LARGE
 from pollwise.sources.view import NO_HUB, HubLinks
 from pollwise.texts import no_tls, one_line
@@ -28,13 +29,14 @@ from pollwise.web.headers import (
     parse_http_date,
     parse_retry_after,
     readable,
+    transfer_codings,
     validator,
 )
 from pollwise.web.large_bodies import LargeBodies, Release, release_nothing
 from pollwise.web.own_headers import OwnHeaders
 from pollwise.web.own_network import OwnNetwork
 from pollwise.web.response_head import kept_head
-from pollwise.web.urls import Divided, joined, scope_of, spelled
+from pollwise.web.urls import Divided, joined, scope_of, shown, spelled
 
 __all__ = [
     "MAX_BYTES",
@@ -70,8 +72,12 @@ async def follow_none(url: str) -> str:
 _NO_LOGIN = "the proxy wants a login (407): give --netrc, and its login in the netrc file"
 _LONGER = ": --timeout allows more"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_NO_UTF_8 = re.compile("[\udc80-\udcff]")
+"""What stands for a byte that is none (`surrogateescape`)."""
 _PIECE = 64 * 1024
 """Bytes of a body that are read at a time."""
+_MOST_AROUND = 2**20
+"""Bytes of an answer besides its body and as much again, such as heads and the sizes of chunks."""
 _MAX_LARGE = 4
 """Large bodies that are held at a time: each may have `MAX_BYTES`, and be decompressed."""
 _LONGEST_WAIT = 30.0
@@ -91,15 +97,16 @@ class FetchResult:
 
     `url` is the URL asked for, `final_url` the one that answered after redirects. `error` says in
     one line why there is no usable answer; then `body` is empty, and `status` is None or that of a
-    redirect that failed. Without an error `body` is the decompressed body of a 2xx answer, empty
-    for every other status; `wire_bytes` is its length before decompression. `etag`, `last_modified`
-    and `content_type` are header values, verbatim; `retry_after` is in seconds from now, at most a
-    day; `date` is the server's time. `robots_tag` are the values of X-Robots-Tag, one a line.
-    `redirected_to` is the canonical URL of a redirect that was not followed. `hub_links` are those
-    of its Link headers. `head` is what `kept_head` keeps of the head of a 2xx answer.
-    `allowed_origin` is the value of Access-Control-Allow-Origin. `requests` are those that it took
-    to render the page, with the one for the page itself; None: it was not to be rendered. Call
-    `release` when the body is held no more: a large one takes one of few places.
+    redirect that failed; `unanswered`: no host has answered in time. Without an error `body` is the
+    decompressed body of a 2xx answer, empty for every other status; `wire_bytes` is its length
+    before decompression. `etag`, `last_modified` and `content_type` are header values, verbatim;
+    `retry_after` is in seconds from now, at most a day; `date` is the server's time. `robots_tag`
+    are the values of X-Robots-Tag, one a line. `redirected_to` is the canonical URL of a redirect
+    that was not followed. `hub_links` are those of its Link headers. `head` is what `kept_head`
+    keeps of the head of a 2xx answer. `allowed_origin` is the value of Access-Control-Allow-Origin.
+    `requests` are those that it took to render the page, with the one for the page itself; None: it
+    was not to be rendered. Call `release` when the body is held no more: a large one takes one of
+    few places.
     """
 
     url: str
@@ -113,6 +120,7 @@ class FetchResult:
     body: bytes = b""
     wire_bytes: int = 0
     error: str | None = None
+    unanswered: bool = False
     robots_tag: str | None = None
     redirected_to: str | None = None
     hub_links: HubLinks = NO_HUB
@@ -238,7 +246,7 @@ class HttpFetcher:
     `own_headers` go to hosts whose scopes are in `given`, and to no others; of those that are
     secret see `OwnHeaders`: `given_plain` are the scopes of which http URLs were given.
 
-    `PostponedError` if, since the latest answer, no network was there for other hosts either.
+    `NoNetworkError` if no network is there for other hosts either, see `OwnNetwork`.
 
     With `proxy` (its URL) all requests go through it, and it may have any address; what the name of
     a host means is then looked up here and checked, but the proxy looks it up anew.
@@ -274,7 +282,7 @@ class HttpFetcher:
         self._proxy_headers = {} if proxy is None else self._own_headers.of_proxy(proxy)
         self._large_bodies = LargeBodies(_MAX_LARGE, longest_wait=_LONGEST_WAIT)
         self._deadlines = Deadlines(timeout)
-        self._network = OwnNetwork()
+        self.network = OwnNetwork()
         self._sessions: AsyncExitStack | None = None
 
     async def __aenter__(self) -> Self:
@@ -295,7 +303,12 @@ class HttpFetcher:
     def _session(self, room: Room, *, any_address: bool) -> aiohttp.ClientSession:
         return once_only(
             aiohttp.ClientSession(
-                connector=Connector(any_address=any_address or self._proxy is not None, room=room),
+                connector=Connector(
+                    any_address=any_address or self._proxy is not None,
+                    room=room,
+                    connected=self.network.connected,
+                    most_received=2 * self._max_bytes + _MOST_AROUND,
+                ),
                 timeout=aiohttp.ClientTimeout(total=None, connect=self._connect_timeout),
                 headers=self._headers,
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -375,6 +388,7 @@ class HttpFetcher:
             limited = time_limit(asyncio.get_running_loop().time() + self._timeout)
         else:
             limited = time_limit(begun.ends_at, ahead=begun.ahead)
+        unanswered = True
         try:
             with ExitStack() as place:
                 async with limited as limit:
@@ -395,9 +409,10 @@ class HttpFetcher:
             error = _in_words(raised)
             if is_our_shortage(raised):
                 raise PostponedError(f"this machine is short of resources: {error}") from raised
-            if self._network.is_down(raised):
-                raise PostponedError(f"no network: {error}") from raised
-        return FetchResult(url, url, error=error)
+            if self.network.is_down(raised):
+                raise NoNetworkError(f"no network: {error}") from raised
+            unanswered = isinstance(raised, aiohttp.ClientConnectorError)
+        return FetchResult(url, url, error=error, unanswered=unanswered)
 
     async def _exchange(
         self,
@@ -458,7 +473,7 @@ class HttpFetcher:
 
     def _told(self, url: str, target: str, status: int, told: CIMultiDictProxy[str]) -> FetchResult:
         """The result of an answer with this status and these headers, without the body."""
-        self._network.answered()
+        self.network.answered()
         if status == 407 and self._proxy is not None and target.startswith("http:"):
             raise PostponedError(_NO_LOGIN)
         etag, last_modified = told.get("ETag"), told.get("Last-Modified")
@@ -496,6 +511,8 @@ class HttpFetcher:
         return headers if target.startswith("https:") else headers | self._proxy_headers
 
     async def _read(self, answer: Answer, limit: asyncio.Timeout, place: ExitStack) -> BodyReader:
+        if coded := transfer_codings(answer.headers.getall("Transfer-Encoding", ())):
+            raise BodyError(f"Transfer-Encoding {coded!r}, which was not asked for")
         expected = int(answer.headers.get("Content-Length") or 0)
         encoding = ", ".join(answer.headers.getall("Content-Encoding", ()))
         reader = BodyReader(encoding, max_bytes=self._max_bytes, room=LARGE)
@@ -550,10 +567,12 @@ def _head(answer: Answer) -> bytes:
 
 def _redirected(result: FetchResult, location: str) -> FetchResult:
     try:
-        target = joined(result.final_url, location)
+        # What is no UTF-8 goes back to the server as it came.
+        raw = _NO_UTF_8.sub(lambda found: f"%{ord(found[0]) - 0xDC00:02X}", location)
+        target = joined(result.final_url, raw)
     except InputError as what:
         return replace(result, error=f"redirected to nowhere: {what}")
-    error = f"redirected to {target}, {_NOT_FOLLOWED}"
+    error = f"redirected to {shown(target)}, {_NOT_FOLLOWED}"
     return replace(result, error=error, redirected_to=target)
 
 

@@ -2,7 +2,7 @@
 
 import email.utils
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC
 from functools import lru_cache
 
@@ -11,7 +11,14 @@ import yarl
 from pollwise.sources.view import NO_HUB, HubLinks
 from pollwise.units import DAY
 
-__all__ = ["hub_links", "parse_http_date", "parse_retry_after", "readable", "validator"]
+__all__ = [
+    "hub_links",
+    "parse_http_date",
+    "parse_retry_after",
+    "readable",
+    "transfer_codings",
+    "validator",
+]
 
 _REMEMBERED = 4096
 """Dates: answers of one second have the same, and pages tell theirs again and again."""
@@ -62,6 +69,16 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
         return min(float(text), DAY)
     date = parse_http_date(text)
     return None if date is None else min(max(date - now, 0.0), DAY)
+
+
+def transfer_codings(values: Iterable[str]) -> str:
+    """The transfer codings of a message (RFC 9112 section 6.1) besides `chunked`; empty: none.
+
+    >>> transfer_codings(["gzip, Chunked"]), transfer_codings(["chunked"])
+    ('gzip', '')
+    """
+    named = [one.strip() for value in values for one in value.split(",")]
+    return ", ".join(one for one in named if one.lower() not in ("", "chunked", "identity"))
 
 
 def validator(value: str | None) -> str | None:

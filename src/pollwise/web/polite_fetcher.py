@@ -32,7 +32,7 @@ from pollwise.web.fetcher import (
     follow_none,
 )
 from pollwise.web.traffic import Traffic
-from pollwise.web.urls import Divided, scope_of
+from pollwise.web.urls import Divided, scope_of, shown
 
 __all__ = ["APART", "Ask", "BegunFetch", "PoliteFetcher"]
 
@@ -229,7 +229,7 @@ class PoliteFetcher:
                 delay = self._delay_of(scope)
                 if delay > _LONGEST_DELAY:
                     asks = f"{scope} wants {delay:g} s between requests"
-                    error = f"redirected to {target}, but {asks}: too long for one poll"
+                    error = f"redirected to {shown(target)}, but {asks}: too long for one poll"
                     # Without a status: nothing is known of what is there.
                     return replace(result, url=url, status=None, redirected_to=None, error=error)
                 patience = replace(patience, longest_wait=patience.longest_wait + delay)
@@ -240,7 +240,7 @@ class PoliteFetcher:
                         scope, self._turn(scope), self._clock() + patience.longest_wait
                     )
                 if (why := await may_follow(target)) is not None:
-                    return replace(result, url=url, error=f"redirected to {target}, {why}")
+                    return replace(result, url=url, error=f"redirected to {shown(target)}, {why}")
             memory = replace(memory, last_modified=None)
             result = await self._exchange(target, memory, patience)
         if result.redirected_to is not None:

@@ -32,8 +32,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
-from pollwise.errors import InputError, PostponedError
-from pollwise.events import HostBlocked, HostFreed, HostPaced
+from pollwise.errors import InputError, NoNetworkError, PostponedError
+from pollwise.events import HostBlocked, HostFreed, HostPaced, Unanswered
 from pollwise.sources.reading import LARGE, takes_long
 from pollwise.sources.view import NO_HUB, WHOLE, HubLinks, Parts, UnreadableError
 from pollwise.store.records import Discoveries, FoundItem, PollResult
@@ -54,6 +54,7 @@ from pollwise.web.headers import parse_http_date
 from pollwise.web.hubs import Hubs
 from pollwise.web.large_bodies import Release, release_nothing
 from pollwise.web.noise.looks import Copy, found_nothing, is_due
+from pollwise.web.own_network import OwnNetwork
 from pollwise.web.polite_fetcher import APART, BegunFetch, PoliteFetcher
 from pollwise.web.robots_rules import Rules
 from pollwise.web.robots_txt import RobotsTxt
@@ -83,7 +84,7 @@ _LARGE_LOOK = 16 * 1024
 """Bytes from which on three bodies are searched for noise beside the loop."""
 _MANY_SCOPES = 10_000
 
-Notice = HostBlocked | HostPaced
+Notice = HostBlocked | HostPaced | Unanswered
 """What a poll tells of the page's host, for the scheduler."""
 
 
@@ -138,7 +139,8 @@ class WebPoller:
     collections, each request is a poll of its own, and bodies are compared by their text or their
     bytes alone, whatever they are. `several_origins` are the scopes that are known to have pages of
     several origins, such as http and https; others become known as pages are polled. `groups`: see
-    `PoliteFetcher`. `hubs` is for those that its pages name. What is large, or not plain to read,
+    `PoliteFetcher`. `hubs` is for those that its pages name, and `network` is what the fetcher
+    knows of it. What is large, or not plain to read,
     is compared `beside` the loop (None: by a process of its own).
 
     Pages that are to be rendered are fetched by `rendering` (None: as all others), and cost what
@@ -164,10 +166,12 @@ class WebPoller:
         groups: Mapping[str, str] = MappingProxyType({}),
         rendering: Fetcher | None = None,
         hubs: Hubs | None = None,
+        network: OwnNetwork | None = None,
     ) -> None:
         self.fetcher = fetcher
         self._at_once = fetcher if isinstance(fetcher, PoliteFetcher) else None
         self.hubs = hubs
+        self.network = OwnNetwork() if network is None else network
         self._rendering = fetcher if rendering is None else rendering
         self.robots_txt = robots_txt
         self._beside = Beside() if beside is None else beside
@@ -243,7 +247,7 @@ class WebPoller:
                     fetcher = self.fetcher_for(render=page.render)
                     result = await fetcher.fetch(page.url, memory, may_follow=self._may_follow)
         except PostponedError as error:
-            return self.postponed(page, memory, rules, str(error))
+            return self.postponed(page, memory, rules, error)
         except TimeoutError:
             return self.timed_out(page, memory)
         page = _at_cost(page, result)
@@ -255,7 +259,7 @@ class WebPoller:
                     async with time_limit(ends_at):
                         seen = await self._seen(page, memory, result)
             except PostponedError as error:
-                return self.postponed(page, memory, rules, str(error))
+                return self.postponed(page, memory, rules, error)
             except TimeoutError:
                 return self.timed_out(page, memory)
             except (UnreadableError, InputError) as error:
@@ -367,6 +371,8 @@ class WebPoller:
         notices = self._paced(page, rules, now, origin)
         if result.status in OVERLOADED:
             notices += self._blocked(page, result, now)
+        if result.unanswered:
+            notices += (Unanswered(now, page.id),)
         report = self._judged(page, memory, result, seen, now)
         answered_by = result.final_url if result.final_url != page.url else None
         links, tag = _hub_links(result, seen), result.robots_tag
@@ -404,16 +410,17 @@ class WebPoller:
         return _failed(page, memory, self._clock(), why)
 
     def postponed(
-        self, page: Page, memory: PageMemory, rules: Rules | None, why: str
+        self, page: Page, memory: PageMemory, rules: Rules | None, why: PostponedError
     ) -> PollReport:
-        """The report of a poll that could not be made, for the reason `why`.
+        """The report of a poll that could not be made.
 
         It costs as much as any other, as for a poll that failed. `rules`: None if not known.
         """
         now = self._clock()
         observation = Observation(page.id, now, Outcome.POSTPONED, cost=page.cost)
         notices = () if rules is None else self._paced(page, rules, now)
-        return PollReport(PollResult(observation, memory, error=why), notices)
+        report = PollReport(PollResult(observation, memory, error=str(why)), notices)
+        return _unanswered(report) if isinstance(why, NoNetworkError) else report
 
     def _refused(self, page: Page, memory: PageMemory, rules: Rules) -> PollReport:
         now = self._clock()
@@ -429,7 +436,8 @@ class WebPoller:
         is_alone = not is_shared and len(self._origins(page)) == 1
         blocked = is_alone or rules.retry_after > 0
         until = HostBlocked(now, page.scope, rules.expires_at)
-        return _failed(page, memory, now, error, (until,) if blocked else ())
+        report = _failed(page, memory, now, error, (until,) if blocked else ())
+        return _unanswered(report) if rules.unanswered else report
 
     def _paced(
         self, page: Page, rules: Rules, now: float, origin: str | None = None
@@ -611,6 +619,13 @@ def _failed(
 ) -> PollReport:
     observation = Observation(page.id, now, Outcome.FAILED, cost=page.cost)
     return PollReport(PollResult(observation, memory, error=error), notices)
+
+
+def _unanswered(report: PollReport) -> PollReport:
+    """A report that says, too, that no host has answered."""
+    seen = report.result.observation
+    told = Unanswered(seen.polled_at, seen.page_id)
+    return replace(report, notices=(*report.notices, told))
 
 
 def _compared(

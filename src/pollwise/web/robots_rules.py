@@ -39,14 +39,15 @@ class Rules:
     `crawl_delay` is the time in seconds that it wants between two polls, at most a day (0: it does
     not say). `unreachable` says why the file could not be fetched (None: it could); then nothing is
     allowed, and `retry_after` are the seconds for which the host wants to be left alone (0: it does
-    not say). `text` holds the rules and sitemaps, compressed, and `size` is its length before; if
-    empty, all is allowed.
+    not say); `unanswered`: there was no answer at all. `text` holds the rules and sitemaps,
+    compressed, and `size` is its length before; if empty, all is allowed.
     """
 
     expires_at: float
     crawl_delay: float = 0.0
     unreachable: str | None = None
     retry_after: float = 0.0
+    unanswered: bool = False
     text: bytes = b""
     size: int = 0
 

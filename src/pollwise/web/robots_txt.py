@@ -46,7 +46,7 @@ _MAX_DECIDED = 1000
 class _Origin:
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     rules: Rules | None = None
-    postponed: tuple[float, str] | None = None
+    postponed: tuple[float, PostponedError] | None = None
     """Until when not to ask again, and why."""
     pause: float = _ASKED_AGAIN_SOON
     """Seconds until it is asked again if there is no answer."""
@@ -115,12 +115,13 @@ class RobotsTxt:
 
     async def _asked(self, name: str, origin: _Origin) -> Rules:
         if origin.postponed is not None and self._clock() < origin.postponed[0]:
-            raise PostponedError(origin.postponed[1])
+            error = origin.postponed[1]
+            raise type(error)(str(error))
         try:
             result = await self._fetcher.fetch(f"{name}/robots.txt", PageMemory())
         except PostponedError as error:
             # Those who waited for this fetch are not to wait for one of their own.
-            origin.postponed = self._clock() + _POSTPONED_FOR, str(error)
+            origin.postponed = self._clock() + _POSTPONED_FOR, error
             raise
         try:
             now = self._clock()
@@ -193,5 +194,6 @@ def _without_rules(result: FetchResult, now: float, pause: float) -> Rules | Non
         reason = result.error or f"status {status}"
         wait = (result.retry_after or 0.0) if status in (429, 503) else 0.0
         expires_at = now + (wait or (pause if status is None else _ASKED_AGAIN_AFTER))
-        return Rules(expires_at, unreachable=reason, retry_after=wait)
+        unanswered = result.unanswered
+        return Rules(expires_at, unreachable=reason, retry_after=wait, unanswered=unanswered)
     return None

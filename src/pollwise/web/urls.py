@@ -22,6 +22,7 @@ __all__ = [
     "plain_scopes",
     "plainly_joined",
     "scope_of",
+    "shown",
     "spelled",
 ]
 
@@ -51,6 +52,7 @@ _USUAL = 2048
 """Characters of a URL that is not parsed."""
 _LONGEST_ORIGIN = 280
 """Characters of an origin that is remembered: a name has at most 253."""
+_MOST_SHOWN = 120
 _REMEMBERED = 1024
 """URLs: the parts of those being polled are asked for again and again."""
 
@@ -94,6 +96,8 @@ def scope_of(url: str) -> str:
 
     >>> scope_of("https://Example.org:8443/news")
     'example.org:8443'
+    >>> scope_of("https://example.org.:8443/news")
+    'example.org:8443'
     """
     return spelled(url).scope
 
@@ -130,7 +134,13 @@ def divided(url: str) -> Divided:
     """
     begin = url.find("//") + 2
     end = url.find("/", begin)
-    return Divided(url[:end], url[begin:end], url[end:])
+    return Divided(url[:end], _scope(url[begin:end]), url[end:])
+
+
+def _scope(host: str) -> str:
+    """The scope of a host, with its port: a dot at the end of its name makes it no other one."""
+    name, colon, port = host.partition(":")
+    return f"{name[:-1]}{colon}{port}" if name.endswith(".") else host
 
 
 @lru_cache(_REMEMBERED)
@@ -144,7 +154,7 @@ def spelled(url: str) -> Spelled:
         scope = host if port is None else f"{host}:{port}"
         return Spelled(url, scope, f"{scheme}://{scope}")
     parsed, href = _parse(url)
-    return Spelled(href, parsed.host, parsed.origin)
+    return Spelled(href, _scope(parsed.host), parsed.origin)
 
 
 def located(url: str) -> tuple[str, str]:
@@ -153,7 +163,7 @@ def located(url: str) -> tuple[str, str]:
     For the many of a list: none is remembered.
     """
     parsed, href = _parse(url)
-    return href, parsed.host
+    return href, _scope(parsed.host)
 
 
 class Base(NamedTuple):
@@ -242,4 +252,9 @@ def _parse(url: str, base: str | None = None) -> tuple[URL, str]:
 
 
 def _shown(url: str) -> str:
-    return repr(url if len(url) <= 120 else url[:117] + "...")
+    return repr(shown(url))
+
+
+def shown(url: str) -> str:
+    """A URL as an error can name it: some have tens of thousands of characters."""
+    return url if len(url) <= _MOST_SHOWN else url[: _MOST_SHOWN - 3] + "..."

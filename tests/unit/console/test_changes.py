@@ -12,6 +12,7 @@ import pytest
 
 from pollwise.console import changes
 from pollwise.console.changes import Change, ChangeLines, LineLimit
+from pollwise.console.log import LogFormat, page_line
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Observation, Outcome, PageMemory, Version
@@ -71,6 +72,20 @@ def test_what_differs_is_shown_and_cleaned(db, capsys):
     assert len(added) <= 301
     assert other == f"1970-01-01 00:00:01  {URL}  (changed back)"
     assert telling.said == []
+
+
+def test_a_url_that_is_very_long_loses_its_middle(tmp_path, capsys):
+    url = URL + "a" * 120_000 + "/end"
+    telling = Telling(tmp_path / "none.db")
+    telling.lines.tell(Change(0, url, 2.0))
+    telling.lines.close()
+    [head] = capsys.readouterr().out.splitlines()
+    assert head.endswith("/end")
+    assert f"{URL}aaa" in head
+    assert len(head) < 500
+    for form in (LogFormat.text, LogFormat.systemd):
+        assert len(page_line(form, 2.0, f"failed ({url})", url)) < 1500
+    assert url in page_line(LogFormat.json, 2.0, "failed", url)
 
 
 def test_on_a_terminal_a_line_of_text_is_no_longer_than_the_terminal(db, terminal):

@@ -93,6 +93,14 @@ def test_after_one_poll_nothing_is_made_up(shown):
     assert "recent polls first copy" in told
 
 
+def test_a_url_that_is_very_long_loses_its_middle(terminal):
+    with terminal.in_use():
+        url = f"http://a.example/{'a' * 120_000}/end"
+        print_explanation(replace(AFTER_MANY, url=url, error=f"no answer of {url}"), Path("p1.db"))
+    assert len(terminal.plain) < 20_000
+    assert "/end" in terminal.plain
+
+
 def test_a_date_that_only_the_server_tells_is_called_so(shown):
     assert "as its server tells" not in shown(replace(AFTER_MANY, last_changed_at=9.0))
     assert "00:00:09, as its server tells" in shown(replace(AFTER_ONE_POLL, last_changed_at=9.0))

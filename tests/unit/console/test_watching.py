@@ -322,11 +322,59 @@ def test_without_a_network_one_line_tells_of_all_pages_and_another_that_it_is_ba
     ]
 
 
+def test_hosts_that_answer_over_kept_connections_do_not_say_that_the_network_is_back(capsys):
+    with shown_by() as shown:
+        shown.show(polled(0, NO_NETWORK.format(0)), HOSTS)
+        for _ in range(3):
+            for i in (1, 2, 0):
+                shown.show(polled(i, "no network: " + NO_NETWORK.format(i)), HOSTS)
+            shown.show(polled(4), HOSTS)
+        shown.show(polled(1, NO_NETWORK.format(1)), HOSTS)  # other names can be looked up again
+        for i in (0, 2, 1):
+            shown.show(polled(i), HOSTS)
+    why = "no connection to {0}.example:80 (Temporary failure in name resolution)"
+    short = '"Temporary failure in name resolution"'
+    assert capsys.readouterr().err.splitlines()[1:-1] == [
+        f"{MOMENT}  failed ({why.format(0)})  http://0.example/",
+        f"no network: 2 of 5 pages failed with {short}, and none answered; more that fail so are"
+        " not told",
+        f"the network is back: 3 of 5 pages had failed with {short}",
+        f"{MOMENT}  failed ({why.format(1)})  http://1.example/",
+        *(f"{MOMENT}  back  http://{i}.example/" for i in (0, 1)),
+    ]
+
+
+def test_that_the_network_is_back_is_told_once_the_fetcher_knows(capsys):
+    is_away = True
+    with shown_by() as shown:
+        shown.begin(
+            first_copies=0,
+            ahead=lambda: Ahead(None),
+            end=lambda: None,
+            network_is_away=lambda: is_away,
+        )
+        shown.show(polled(0, NO_NETWORK.format(0)), HOSTS)
+        for i in (1, 2, 4, 0):
+            shown.show(polled(i, None if i == 4 else "no network: " + NO_NETWORK.format(i)), HOSTS)
+        is_away = False
+        for i in (4, 0, 1):
+            shown.show(polled(i), HOSTS)
+    lines = capsys.readouterr().err.splitlines()[2:-1]
+    why = '"Temporary failure in name resolution"'
+    assert lines == [
+        f"no network: 2 of 5 pages failed with {why}, and none answered; more that fail so are not"
+        " told",
+        f"the network is back: 3 of 5 pages had failed with {why}",
+        f"{MOMENT}  back  http://0.example/",
+    ]
+
+
 def test_after_an_outage_pages_tell_of_their_troubles_again(capsys):
     with shown_by() as shown:
         for turn_ in (
             polled(2, "status 500"),
-            *(polled(i, NO_NETWORK.format(i)) for i in (0, 1, 2, 0)),
+            polled(0, NO_NETWORK.format(0)),
+            *(polled(i, "no network: " + NO_NETWORK.format(i)) for i in (1, 2, 0)),
             polled(3),
             polled(1, "status 500"),  # had failed unseen
             polled(1, "status 500"),

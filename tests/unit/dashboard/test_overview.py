@@ -162,3 +162,13 @@ async def test_a_try_that_is_due_was_not_made_yet(tmp_path, ago, told):
                 assert "status 500" in text
                 assert re.search(told, text)
                 assert not re.search(r"tried again <time .*ago<", text)
+
+
+async def test_what_is_wrong_is_told_apart(tmp_path):
+    db = tmp_path / "x.db"
+    make_watch(db, time.time())
+    async with Answers(db) as answers:
+        app = application(answers, AnsweringTerms(db), None)
+        async with browsed(app, "/pages") as ask:
+            _, _, text = await ask("/")
+    assert re.search(r">1 failing</a> · <a [^>]*>1 paused</a>", text)

@@ -165,3 +165,12 @@ def test_the_title_is_the_one_that_the_poll_found(tmp_path):
             store.commit(Batch(polls=(polled,)))
     found = found_in(db, 1.0)
     assert (found.title, found.added) == ("J1", '"title": "J1"')
+
+
+@pytest.mark.parametrize("before", ["a" * 3000, "Opening hours " * 300])
+def test_what_differs_is_seen_behind_whatever_is_alike(before):
+    found = difference([f"{before}nine"], [f"{before}ten"])
+    assert found.removed.endswith("nine")
+    assert found.added.endswith("ten")
+    assert max(len(found.removed), len(found.added)) < 80
+    assert len(difference(["x " * 3000], []).removed) == 2000

@@ -63,6 +63,21 @@ def test_what_holds_longest_is_named(store):
     assert plain.held_by(store, 210.0) == "one notice in 2 minutes at most"
 
 
+def test_a_receiver_is_left_alone_for_as_long_as_it_asks_but_for_a_day_at_most(store):
+    change(store, 0, 100.0)
+    one = delivery()
+    one.begin(store, 110.0)
+    one.failed(111.0, "status 429", 7200.0)
+    assert one.due_at(store, 115.0) == 7311.0
+    assert one.held_by(store, 7310.0) == "it failed: status 429"
+    one.failed(8000.0, "status 429", 1.0)
+    assert one.due_at(store, 8001.0) == 8120.0
+    one.failed(9000.0, "status 503", 1e9)
+    assert one.due_at(store, 9001.0) == 9000.0 + 86_400.0
+    one.failed(10_000.0, "status 500")
+    assert one.due_at(store, 10_001.0) == 10_480.0
+
+
 def test_the_name_of_a_page_goes_before_its_title(store):
     store.add_pages([NewPage(URL, name="Town hall")], now=50.0)
     change(store, 0, 100.0)

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.events import Added, Polled, Removed, Tick
+from pollwise.events import Added, Polled, Removed, Tick, Together, Unanswered
 from pollwise.scheduler.back_offs import BackOffs, back_offs_of
+from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Item, Observation, Outcome, Page
 
 from .round_robin import (
@@ -25,6 +26,7 @@ from .round_robin import (
     policy_of,
     polled,
     scheduler,
+    started,
     steady,
     times_of,
     wake_at,
@@ -193,3 +195,80 @@ class TestPostponed:
         some.handle(polled(rest + 1.0, 0, Outcome.POSTPONED))
         assert policy_of(some).told == told
         assert some.rests_until(0) == rest
+
+
+def unanswered(now: float, *page_ids: int, outcome: Outcome = FAILED) -> Together:
+    """Polls that had no answer."""
+    told = tuple(observed(one, now, outcome) for one in page_ids)
+    return Together(now, (*(Unanswered(now, one) for one in page_ids), Polled(now, told)))
+
+
+HOSTS = tuple(Page(n, scope="abc"[n % 3]) for n in range(9))
+
+
+class TestUnanswered:
+    def resting(self) -> Scheduler:
+        """Pages that have failed again and again."""
+        some = scheduler(rate=100.0, burst=100.0, crawl_delay=0.0)
+        some.handle(Added(0.0, HOSTS))
+        for n in range(8):
+            some.handle(Polled(1e4 * n, tuple(observed(one, 1e4 * n, FAILED) for one in (2, 5))))
+        return some
+
+    def test_rests_end_when_the_host_answers(self):
+        some = self.resting()
+        some.handle(polled(1e5, 5, FAILED))
+        some.handle(unanswered(1e5, 2))
+        some.handle(polled(1e5 + 1, 0))
+        assert some.rests_until(2) > 1e5 + 1000
+        some.handle(polled(1e5 + 2, 8))
+        assert some.rests_until(2) == 1e5 + 2
+        assert some.rests_until(5) > 1e5 + 60  # its host had answered, and told that it fails
+
+    def test_all_end_when_any_host_answers_after_several_gave_no_answer(self):
+        some = self.resting()
+        some.handle(unanswered(1e5, 1, 2))
+        some.handle(unanswered(2e5, 1, 2))
+        told = len(policy_of(some).told)
+        some.handle(polled(2e5 + 1, 0))
+        assert {some.rests_until(1), some.rests_until(2)} == {2e5 + 1}
+        assert {one.page_id for one in policy_of(some).told[told:]} == {0, 1, 2}
+
+    def test_none_ends_for_others_if_a_host_answered_while_no_answer_was_waited_for(self):
+        some = scheduler(rate=100.0, burst=100.0, crawl_delay=0.0)
+        some.handle(Added(0.0, HOSTS))
+        begun = [one for at in (1.0, 2.0) for one in started(some.handle(Tick(at)))]
+        assert {1, 2} <= set(begun)
+        some.handle(polled(5.0, 0))
+        some.handle(unanswered(10.0, 1, 2))  # begun before that answer
+        rests = some.rests_until(1), some.rests_until(2)
+        some.handle(polled(11.0, 3))
+        assert (some.rests_until(1), some.rests_until(2)) == rests
+
+    def test_each_page_is_let_off_once_until_it_is_answered(self):
+        some = self.resting()
+        some.handle(unanswered(1e5, 1, 2))
+        some.handle(polled(1e5 + 1, 0))
+        some.handle(unanswered(2e5, 1, 2))
+        for page_id in (0, 8):
+            some.handle(polled(2e5 + 1, page_id))
+        assert some.rests_until(2) > 2e5 + 60
+        some.handle(polled(2e5 + 2, 2))
+        some.handle(unanswered(3e5, 2))
+        some.handle(polled(3e5 + 1, 8))
+        assert some.rests_until(2) == 3e5 + 1
+
+    def test_they_end_early_after_a_restart_too(self):
+        before = self.resting()
+        before.handle(unanswered(1e5, 1, 2))
+        some = scheduler(rate=100.0, burst=100.0, crawl_delay=0.0)
+        some.restore(HOSTS, before.state())
+        some.handle(Tick(1e5 + 5))
+        some.handle(polled(1e5 + 6, 0))
+        assert {some.rests_until(1), some.rests_until(2)} == {1e5 + 6}
+
+    def test_without_a_network_pages_wait_some_minutes_at_most(self):
+        some = BackOffs(60.0, 1e6)
+        waits = [some.postponed(1, had_answer=False) for _ in range(9)]
+        assert max(waits) <= 330.0
+        assert some.postponed(2) <= 66.0

@@ -23,7 +23,7 @@ from pollwise.events import (
 )
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.index.bayes_index import BayesianIndex
-from pollwise.scheduler.bounds import Bounds
+from pollwise.scheduler.bounds import ALWAYS, Bounds
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Observation, Outcome, Page
 
@@ -357,3 +357,21 @@ class TestSignals:
                 some.handle(Signalled(10.0 * n, (0,), 10.0 * n))
             some.handle(Polled(10.0 * n + 1.0, (Observation(0, 10.0 * n + 1.0, Outcome.CHANGED),)))
         assert some.bounds.is_slowed(0) is not signalled
+
+    @pytest.mark.parametrize("signalled", [False, True])
+    @pytest.mark.parametrize("ahead", [0.0, 1e9])
+    def test_that_holds_for_signals_before_a_restart_too(self, ahead, signalled):
+        page = Page(0, seen_at=0.0, changes_in_a_row=ALWAYS - 1)
+        before = scheduler(rate=1.0, bounds=Bounds(automatic=True))
+        before.restore([page], None)
+        before.handle(Signalled(5.0 + ahead, (0, 99) if signalled else (), 5.0 + ahead))
+        some = scheduler(rate=1.0, bounds=Bounds(automatic=True))
+        some.restore([page], before.state())
+        some.handle(Tick(10.0))
+        assert (json.loads(some.state())["signalled"] != []) == signalled
+        some.handle(Polled(11.0, (Observation(0, 11.0, Outcome.CHANGED),)))
+        assert some.bounds.is_slowed(0) is not signalled
+        assert json.loads(some.state())["signalled"] == []
+        removed = scheduler(rate=1.0)
+        removed.restore([], before.state())
+        assert json.loads(removed.state())["signalled"] == []

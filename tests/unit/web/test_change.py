@@ -236,16 +236,26 @@ def test_a_body_that_is_the_same_need_not_be_read():
     assert (found.changed, found.memory) == (False, memory)
 
 
-@pytest.mark.parametrize("page", [b"<p>News", b"<!doctype html><title>T</title>\n<p>It is 12:03."])
-def test_a_byte_order_mark_that_comes_or_goes_is_no_change(page):
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        (b"<p>News", HTML),
+        (b"<!doctype html><title>T</title>\n<p>It is 12:03.", HTML),
+        (b"News<p>of today", HTML),
+        (b"News\nof today", "text/plain"),
+        (b'{"news": [1, 2]}', "application/json"),
+        (b"<?xml version='1.0'?><a><b>News</b></a>", "application/xml"),
+    ],
+)
+def test_a_byte_order_mark_that_comes_or_goes_is_no_change(page, told):
     marked = b"\xef\xbb\xbf" + page
     for before, after in ((page, marked), (marked, page)):
-        memory = compare(PageMemory(), read(before, HTML)).memory
-        found = compare(memory, read(after, HTML))
+        memory = compare(PageMemory(), read(before, told)).memory
+        found = compare(memory, read(after, told))
         assert not found.changed
-        assert not compare(found.memory, read(before, HTML)).changed
+        assert not compare(found.memory, read(before, told)).changed
         assert found.memory.earlier_hashes == ()
-        assert compare(memory, read(after + b" More", HTML)).changed
+        assert compare(memory, read(after + b" More", told)).changed
     # What the databases of earlier versions have of a page with such a mark holds on.
     text = xxhash.xxh3_128_hexdigest("\ufeff News".encode())
     assert fingerprint(read(b"\xef\xbb\xbf<p>News", HTML)).text_hash == text

@@ -29,6 +29,40 @@ def test_it_is_down_if_several_hosts_and_no_other_tell_so(why, is_of_machine):
     network = OwnNetwork()
     told = [network.is_down(not_connected(host, why)) for host in "aaba"]
     assert told == [False, False, is_of_machine, is_of_machine]
+    network.connected("c.example")
+    assert not network.is_down(not_connected("a", why))
+
+
+def test_answers_over_kept_connections_tell_nothing_of_names_that_cannot_be_looked_up():
+    network = OwnNetwork()
+    why = socket.gaierror(socket.EAI_AGAIN, "why")
+    for _ in range(2):
+        assert [network.is_down(not_connected(host, why)) for host in "ab"][1]
+        network.answered()
+        network.connected("192.0.2.1")
+        network.connected("2001:db8::1")
+    assert network.is_down(not_connected("a", why))
+
+
+def test_names_that_are_out_of_order_for_good_say_so_once():
+    network = OwnNetwork()
+    why = socket.gaierror(socket.EAI_AGAIN, "why")
+    assert [network.is_down(not_connected(host, why)) for host in "ab"] == [False, True]
+    for _ in range(3):
+        network.connected("c")
+        assert not any(network.is_down(not_connected(host, why)) for host in "abab")
+    assert not network.is_down(not_connected("c", why))
+    assert network.is_down(not_connected("d", why))
+    assert network.is_down(not_connected("a", why))  # as others, too, cannot be asked
+    network.connected("a")
+    network.connected("b")
+    assert [network.is_down(not_connected(host, why)) for host in "ab"] == [False, True]
+
+
+def test_any_answer_tells_that_hosts_can_be_reached():
+    network = OwnNetwork()
+    why = OSError(errno.ENETUNREACH, "why")
+    assert [network.is_down(not_connected(host, why)) for host in "ab"] == [False, True]
     network.answered()
     assert not network.is_down(not_connected("a", why))
 

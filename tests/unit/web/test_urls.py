@@ -6,6 +6,7 @@ from pollwise.errors import InputError
 from pollwise.web.urls import (
     base_of,
     canonical,
+    divided,
     joined,
     located,
     origin_of,
@@ -161,3 +162,11 @@ def test_what_is_joined_without_parsing_is_what_parsing_says(begin, rest, origin
 def test_what_most_links_are_is_joined_without_parsing(reference):
     base = base_of("http://h.example/a/b?c/d")
     assert plainly_joined(base, reference) == joined(base.url, reference)
+
+
+@pytest.mark.parametrize("port", ["", ":8080"])
+def test_a_dot_at_the_end_of_a_name_makes_no_other_host(port):
+    url = f"http://example.org.{port}/a"
+    assert scope_of(url) == divided(url).scope == located(url)[1] == f"example.org{port}"
+    assert canonical(url) == url
+    assert scope_of(f"http://[2001:db8::1]{port}/") == f"[2001:db8::1]{port}"

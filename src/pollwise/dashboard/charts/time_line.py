@@ -16,13 +16,20 @@ _POLLS, _CHANGES, _VERSIONS, _AXIS = 24, 58, 88, 112
 _STEPS = 8
 _LEAST = 60.0
 """Seconds that a time line reaches over."""
+_MOST_STILL = 1 / 3
+"""The most time since the latest event, as a share of that before it."""
 
 
 def time_line(line: TimeLine, now: float) -> Markup:
-    """All that is kept of a page, up to `now` (UTC seconds); empty if there is nothing yet."""
+    """All that is kept of a page, up to `now` (UTC seconds); empty if there is nothing yet.
+
+    Of a long time in which nothing happened since, as of a paused page, only the beginning is
+    drawn: small screens show the end alone.
+    """
     if line.begin is None or line.end is None:
         return Markup()
-    end = max(now, line.end)
+    still = max(line.end - line.begin, _LEAST) * _MOST_STILL
+    end = max(min(now, line.end + still), line.end)
     across = Scale(min(line.begin, end - _LEAST), end, _LEFT, _WIDTH - _RIGHT)
     return drawing(
         "Polls, changes and versions over time",

@@ -91,7 +91,7 @@ COLUMNS = {
         "latest_change": "whole",
         "written": "whole",
         "page_ids": "id",
-        "receivers": "text whole whole time? time? whole text?",
+        "receivers": "text whole whole time? time? whole text? time?",
         "subscriptions": "id text text text text time time? time? whole text?",
         "waiting_requests": "whole text",
         "answer": "text",

@@ -80,15 +80,18 @@ SELECT COALESCE(MAX(seq), 0) FROM changes;
 
 -- name: receivers
 -- Who is told of changes.
-SELECT name, told_seq, trying_seq, sent_at, tried_at, failures, error FROM receivers ORDER BY name;
+SELECT name, told_seq, trying_seq, sent_at, tried_at, failures, error, asked_until
+FROM receivers ORDER BY name;
 
 -- name: save_receiver
 -- How far a receiver was told.
-INSERT INTO receivers (name, told_seq, trying_seq, sent_at, tried_at, failures, error)
-VALUES (:name, :told_seq, :trying_seq, :sent_at, :tried_at, :failures, :error)
+INSERT INTO receivers (
+    name, told_seq, trying_seq, sent_at, tried_at, failures, error, asked_until
+) VALUES (:name, :told_seq, :trying_seq, :sent_at, :tried_at, :failures, :error, :asked_until)
 ON CONFLICT (name) DO UPDATE SET
     told_seq = excluded.told_seq, trying_seq = excluded.trying_seq, sent_at = excluded.sent_at,
-    tried_at = excluded.tried_at, failures = excluded.failures, error = excluded.error;
+    tried_at = excluded.tried_at, failures = excluded.failures, error = excluded.error,
+    asked_until = excluded.asked_until;
 
 -- name: subscriptions
 -- What hubs are asked for.

@@ -4,6 +4,7 @@ import json
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from pollwise.errors import InputError
 from pollwise.events import encode
@@ -17,7 +18,7 @@ from pollwise.store.records import (
     StoredReceiver,
     StoredSubscription,
 )
-from pollwise.store.retention import KEEP_ALL, Retention
+from pollwise.store.retention import AGES_COUNT_AFTER, KEEP_ALL, LONG_AWAY, Retention
 from pollwise.store.store import Store
 from pollwise.store.tables.connection import Connection, Writer
 from pollwise.store.tables.learned import save_learned
@@ -41,6 +42,9 @@ class TableStore(TableReader, TableRequests, Store):
         super().__init__(connection)
         self._run_id: int | None = None
         self._retention = KEEP_ALL
+        self._latest_at = self.latest_time()
+        """The time until which this store knows what happened: that of no request or new page."""
+        self._ages_count_from = -math.inf
 
     def add_pages(self, pages: Sequence[NewPage], now: float) -> list[Page]:
         with self._connection.transaction() as writer:
@@ -84,7 +88,17 @@ class TableStore(TableReader, TableRequests, Store):
             self._settle(writer, page_ids)
 
     def set_back_times(self, now: float) -> ClockSetBack | None:
+        was_away = now - self._latest_at
+        if self._latest_at > 0.0 and was_away > LONG_AWAY:
+            self._ages_count_from = now + AGES_COUNT_AFTER
+        elif self._ages_count_from > now + AGES_COUNT_AFTER:  # the clock was ahead
+            self._ages_count_from = -math.inf
+        self._latest_at = now
         return set_back(self._connection, now)
+
+    @property
+    def ages_count_from(self) -> float:
+        return self._ages_count_from
 
     def import_checks(self, checks: Sequence[PollResult], learned: StateDict) -> None:
         with self._connection.transaction() as writer:
@@ -135,8 +149,12 @@ class TableStore(TableReader, TableRequests, Store):
                     raise InputError("events belong to a run: call start_run first")
                 log_events(writer, self._run_id, [encode(event) for event in batch.events])
             if self._retention != KEEP_ALL and batch.polls:
+                now, kept = _latest_time(batch), self._retention
+                if now < self._ages_count_from:
+                    kept = replace(kept, age=None)
                 polled = {poll.observation.page_id for poll in batch.polls}
-                drop_versions(writer, self._retention, polled, _latest_time(batch))
+                drop_versions(writer, kept, polled, now)
+        self._latest_at = max(self._latest_at, _latest_time(batch))
 
     def prune_events(self, keep_runs: int) -> None:
         if keep_runs < 1:

@@ -70,7 +70,7 @@ class RequestsContract:
 
     def test_how_far_a_receiver_was_told(self, store: Store) -> None:
         assert store.receivers() == []
-        told = StoredReceiver("me", 3, 5, 1.0, 2.0, 4, "why")
+        told = StoredReceiver("me", 3, 5, 1.0, 2.0, 4, "why", 9.0)
         store.save_receiver(StoredReceiver("you", 1))
         store.save_receiver(StoredReceiver("me", 1))
         store.save_receiver(told)

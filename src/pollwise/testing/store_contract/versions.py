@@ -1,5 +1,6 @@
 """Versions of pages: kept, told, and dropped in time."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from pollwise.errors import InputError
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult, StoredVersion, Totals
 from pollwise.store.retention import KEPT_POLLS, Retention
+from pollwise.testing.store_contract.opening import StoreOpening
 from pollwise.testing.store_contract.samples import A, B, C, poll
 from pollwise.types import Observation, Outcome, PageMemory, Version
 from pollwise.units import DAY
@@ -112,6 +114,32 @@ class VersionsContract:
             many.commit(Batch(polls=(seen(0, at * DAY, None),)))
         assert times(many) == [90 * DAY]
         assert times(many, 1) == [0.0]
+
+    def test_a_clock_that_is_far_ahead_drops_none_for_its_age(
+        self, many: Store, opening: StoreOpening
+    ) -> None:
+        year = 365 * DAY
+        for at in range(0, 100, 10):
+            many.commit(Batch(polls=(seen(0, year + at * DAY, b"%d" % at),)))
+        many.close()
+        with opening.writer() as store:
+            # As `watch URL` does, before it begins.
+            store.add_pages([NewPage("https://0.example/")], now=70 * year)
+            store.set_back_times(70 * year)
+            assert store.ages_count_from == 70 * year + 7 * DAY
+            store.keep_versions(Retention(age=90 * DAY))
+            store.commit(Batch(polls=(seen(0, 70 * year + DAY, b"ahead"),)))
+            assert len(times(store)) == 11
+            store.set_back_times(year + 91 * DAY)
+            assert store.ages_count_from == -math.inf
+            store.commit(Batch(polls=(seen(0, year + 92 * DAY, b"now"),)))
+            assert len(times(store)) == 11
+        with opening.writer() as store:
+            store.set_back_times(70 * year)  # it is so much later
+            store.keep_versions(Retention(age=90 * DAY))
+            for _ in range(2):
+                store.commit(Batch(polls=(seen(0, 70 * year + 8 * DAY, None),)))
+            assert len(times(store)) == 1
 
     def test_it_tells_how_many_bodies_and_polls_came_since(self, many: Store) -> None:
         many.commit(Batch(polls=(seen(0, 1.0, b"a"), seen(1, 2.0, b"b"), seen(2, 9.0, b"c"))))

@@ -4,6 +4,7 @@ from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import numpy as np
+import pytest
 from markupsafe import Markup
 
 from pollwise.dashboard.charts.budget_curve import found_curve, freshness_curve
@@ -160,6 +161,14 @@ def test_a_change_is_as_long_as_the_time_in_which_it_happened():
     [span] = [one for one in root.iter("rect") if one.get("class") == "span"]
     whole = 900 - 76 - 14
     assert abs(float(span.get("width", 0)) - whole * 1740 / 3600) < 0.2
+
+
+@pytest.mark.parametrize("begin", [NOW - 3600.0, NOW - 60.0])
+def test_where_nothing_happened_for_long_the_end_alone_shows_what_was_last(begin):
+    later = NOW + 1e7
+    drawn = ET.fromstring(time_line(replace(LINE, begin=begin, polls=LINE.polls[-1:]), later))
+    [*_, poll] = [one for one in drawn.iter("circle") if one.get("class") == "changed"]
+    assert 900 * 0.6 < float(poll.get("cx", 0)) < 900 * 0.85
 
 
 def test_of_a_page_without_polls_there_is_no_chart():
