@@ -2,10 +2,11 @@
 
 import marshal
 import math
+import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from pollwise.page_columns import Coded, MadePages, PageColumns, SharedTerms
 from pollwise.types import Noise, Outcome, Page, PageMemory
 
 __all__ = [
+    "Texts",
     "Watched",
     "WatchedPages",
     "WatchedPart",
@@ -49,20 +51,9 @@ class Watched:
     outcome: Outcome | None = None
 
 
-class WatchedPart(NamedTuple):
-    """Some pages by columns, in the order of their ids, as `WatchedPages` takes them.
+class Texts(NamedTuple):
+    """The texts of some pages by columns; hashes and items are joined by spaces."""
 
-    Hashes and items are joined by spaces (`PageMemory.earlier_hashes`, `items`). `outcomes` and
-    `seen_at` are None where there is none. `noise` is by id; that of others says nothing.
-    """
-
-    ids: Sequence[int]
-    terms: Coded[SharedTerms]
-    weights: Sequence[float]
-    seen_at: Sequence[float | None]
-    kinds: Coded[str]
-    outcomes: Sequence[int | None]
-    gone: Sequence[bool]
     urls: Sequence[str]
     names: Sequence[str]
     etags: Sequence[str | None]
@@ -71,7 +62,51 @@ class WatchedPart(NamedTuple):
     text_hashes: Sequence[str | None]
     earlier_hashes: Sequence[str]
     items: Sequence[str]
+
+
+class WatchedPart(NamedTuple):
+    """Some pages by columns, in the order of their ids, as `WatchedPages` takes and keeps them."""
+
+    ids: NDArray[np.int64]
+    terms: Coded[SharedTerms]
+    weights: NDArray[np.float64]
+    seen_at: NDArray[np.float64]
+    kinds: Coded[str]
+    outcomes: NDArray[np.int8]
+    gone: NDArray[np.bool_]
+    plain: NDArray[np.bool_]
+    url_hashes: NDArray[np.uint32]
+    texts: Sequence[bytes]
     noise: Mapping[int, Noise]
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        ids: Sequence[int],
+        terms: Coded[SharedTerms],
+        weights: Sequence[float],
+        seen_at: Sequence[float | None],
+        kinds: Coded[str],
+        outcomes: Sequence[int | None],
+        gone: Sequence[bool],
+        texts: Texts,
+        noise: Mapping[int, Noise],
+    ) -> Self:
+        """`seen_at` and `outcomes` are None where there is none; other noise says nothing."""
+        return cls(
+            np.array(ids, np.int64),
+            terms,
+            np.array(weights, np.float64),
+            np.array(seen_at, np.float64),  # None becomes NaN
+            kinds,
+            np.array([_NO_OUTCOME if one is None else one for one in outcomes], np.int8),
+            np.array(gone, np.bool_),
+            np.array([url.startswith(_PLAIN) for url in texts.urls], np.bool_),
+            np.array([*map(_hash_of, texts.urls)], np.uint32),
+            [*map(marshal.dumps, zip(*texts, strict=True))],
+            noise,
+        )
 
 
 class WatchedPages(MutableMapping[int, Watched]):
@@ -95,7 +130,7 @@ class WatchedPages(MutableMapping[int, Watched]):
         self._outcomes = np.zeros(0, np.int8)
         self._gone = np.zeros(0, np.bool_)
         self._plain = np.zeros(0, np.bool_)
-        self._url_hashes = np.zeros(0, np.int64)
+        self._url_hashes = np.zeros(0, np.uint32)
         # Of each page the numbers of what many have, and these, with their numbers.
         self._terms = np.zeros(0, np.int32)
         self._kinds = np.zeros(0, np.int32)
@@ -110,25 +145,24 @@ class WatchedPages(MutableMapping[int, Watched]):
 
     def extend(self, part: WatchedPart) -> None:
         """Take in pages with larger ids than those so far."""
-        first, last = part.ids[0], part.ids[-1]
+        first, last = part.ids.item(0), part.ids.item(-1)
         self._grow(last + 1)
-        texts = list(map(marshal.dumps, zip(*part[part._fields.index("urls") : -1], strict=True)))
         places: Any = slice(first, last + 1)
         if len(part.ids) == last + 1 - first:
-            self._texts[places] = texts
+            self._texts[places] = part.texts
         else:
-            places = np.array(part.ids)
-            for page_id, packed in zip(part.ids, texts, strict=True):
+            places = part.ids
+            for page_id, packed in zip(part.ids.tolist(), part.texts, strict=True):
                 self._texts[page_id] = packed
         self._terms[places] = part.terms.array(self._all_terms.take_up, np.int32)
         self._kinds[places] = part.kinds.array(self._all_kinds.take_up, np.int32)
         self._there[places] = True
         self._weights[places] = part.weights
-        self._seen_at[places] = np.array(part.seen_at, np.float64)  # None becomes NaN
-        self._outcomes[places] = [_NO_OUTCOME if one is None else one for one in part.outcomes]
+        self._seen_at[places] = part.seen_at
+        self._outcomes[places] = part.outcomes
         self._gone[places] = part.gone
-        self._plain[places] = [url.startswith(_PLAIN) for url in part.urls]
-        self._url_hashes[places] = [*map(hash, part.urls)]
+        self._plain[places] = part.plain
+        self._url_hashes[places] = part.url_hashes
         for page_id, noise in part.noise.items():
             self._noise[page_id] = noise
             self._changes_in_a_row[page_id] = noise.changes_in_a_row
@@ -148,7 +182,7 @@ class WatchedPages(MutableMapping[int, Watched]):
 
     def find(self, url: str) -> int | None:
         """The id of the page with this URL; None: there is none. Takes some ms of ten million."""
-        for page_id in np.flatnonzero(self._url_hashes == hash(url)).tolist():
+        for page_id in np.flatnonzero(self._url_hashes == _hash_of(url)).tolist():
             if self._has(page_id) and self[page_id].page.url == url:
                 return int(page_id)
         return None
@@ -213,7 +247,7 @@ class WatchedPages(MutableMapping[int, Watched]):
     def __setitem__(self, page_id: int, own: Watched) -> None:
         if page_id in self._whole:  # as a rule
             self._texts[page_id] = None
-            self._url_hashes[page_id] = hash(own.page.url)
+            self._url_hashes[page_id] = _hash_of(own.page.url)
             self._whole[page_id] = own
             self._whole.move_to_end(page_id)
             return
@@ -222,7 +256,7 @@ class WatchedPages(MutableMapping[int, Watched]):
             self._there[page_id] = True
             self._count += 1
         self._texts[page_id] = None
-        self._url_hashes[page_id] = hash(own.page.url)
+        self._url_hashes[page_id] = _hash_of(own.page.url)
         self._keep(page_id, own)
 
     def __delitem__(self, page_id: int) -> None:
@@ -313,6 +347,11 @@ class WatchedPages(MutableMapping[int, Watched]):
         memory = memory_of(etag, last_modified, body_hash, text_hash, earlier, items, noise)
         outcome = _OUTCOMES[int(self._outcomes[page_id])]
         return Watched(page, memory, bool(self._gone[page_id]), outcome)
+
+
+def _hash_of(url: str) -> int:
+    """32 bits by which a URL is looked for: in all processes the same ones."""
+    return zlib.crc32(url.encode("utf-8", "surrogatepass"))
 
 
 class _PackedPages(MadePages):

@@ -26,7 +26,7 @@ from pollwise.store.records import (
 )
 from pollwise.store.tables.noise import pack_noise, unpack_noise
 from pollwise.types import Observation, Outcome, Page
-from pollwise.watched_pages import WatchedPart, memory_of
+from pollwise.watched_pages import Texts, WatchedPart, memory_of
 
 __all__ = [
     "Row",
@@ -130,23 +130,27 @@ def watched_part(rows: Sequence[Row], wishes: Mapping[int, Row]) -> WatchedPart:
     ids, urls, weights, seen_at, outcomes, gone, names, *others = zip(*rows, strict=True)
     etags, last_modified, body_hashes, text_hashes, earlier, items, noise, scopes = others
     terms = coded(zip(scopes, map(wishes.get, ids), strict=True))
-    return WatchedPart(
-        ids,
-        Coded([_shared_terms(*own) for own in terms.distinct], terms.numbers),
-        weights,
-        seen_at,
-        coded(map(kind_of, urls)),
-        outcomes,
-        gone,
-        urls,
-        names,
-        [told(etag) for etag in etags],
-        [told(text) for text in last_modified],
-        body_hashes,
-        text_hashes,
-        earlier,
-        items,
-        {page_id: unpack_noise(text) for page_id, text in zip(ids, noise, strict=True) if text},
+    return WatchedPart.of(
+        ids=ids,
+        terms=Coded([_shared_terms(*own) for own in terms.distinct], terms.numbers),
+        weights=weights,
+        seen_at=seen_at,
+        kinds=coded(map(kind_of, urls)),
+        outcomes=outcomes,
+        gone=gone,
+        texts=Texts(
+            urls,
+            names,
+            [told(etag) for etag in etags],
+            [told(text) for text in last_modified],
+            body_hashes,
+            text_hashes,
+            earlier,
+            items,
+        ),
+        noise={
+            page_id: unpack_noise(text) for page_id, text in zip(ids, noise, strict=True) if text
+        },
     )
 
 
