@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.unit.store.odd_pages import add_odd_pages
 from tests.unit.store.some_polls import NOW, PAGES, results
 
 from pollwise.errors import (
@@ -22,7 +23,7 @@ from pollwise.errors import (
 )
 from pollwise.events import Tick
 from pollwise.live.opening import opened
-from pollwise.store import Requester, Store
+from pollwise.store import Requester, Store, side_by_side
 from pollwise.store.place import parse_place
 from pollwise.store.postgres import connection, database
 from pollwise.store.postgres.queries import SQL
@@ -31,6 +32,7 @@ from pollwise.testing.postgres_server import USER
 from pollwise.testing.store_contract import StoreContract, StoreOpening
 from pollwise.testing.store_contract.samples import A, B, C, held, poll
 from pollwise.types import Outcome
+from pollwise.watched_pages import WatchedPages
 
 from .postgres import Server, postgres_server, small_disk
 
@@ -420,3 +422,14 @@ def test_a_server_that_stays_away_is_one_line(monkeypatch: pytest.MonkeyPatch) -
             server.start()
             store.commit(Batch(polls=(poll(0, 1.0, Outcome.UNCHANGED),)))
             assert store.pages()[0].polls == 1
+
+
+def test_several_processes_read_what_one_would(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(side_by_side, "_AT_ONCE", 7)
+    with Store.open(url) as store:
+        add_odd_pages(store)
+        one = store.watched_pages()
+        several = WatchedPages()
+        for part in side_by_side.read_side_by_side(store, 2):
+            several.extend(part)
+        assert [*several.items()] == [*one.items()]

@@ -115,14 +115,14 @@ class PostgresConnection(Connection):
             # That it was lost shows only now.
             return self._live().execute(SQL[query].encode(), values, binary=True).fetchall()
 
-    def rows_in_parts(self, query: str) -> Iterator[list[Any]]:
-        """The same of a query without parameters, in parts, by a cursor of the server."""
+    def rows_in_parts(self, query: str, **values: object) -> Iterator[list[Any]]:
+        """The same in parts, by a cursor of the server."""
         with (
             self.snapshot(),
             reported(self._place),
             self._session.cursor(name=query, binary=True) as cursor,
         ):
-            cursor.execute(SQL[query].encode())
+            cursor.execute(SQL[query].encode(), values)
             while rows := cursor.fetchmany(_ROWS_AT_ONCE):
                 yield rows
 

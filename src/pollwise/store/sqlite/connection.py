@@ -100,13 +100,13 @@ class SqliteConnection(Connection):
                 raise damaged(self._file, "a stored value is not what anybody wrote")
         return rows
 
-    def rows_in_parts(self, query: str) -> Iterator[list[Any]]:
-        """The same of a query without parameters, in parts, for whom one list would be too long.
+    def rows_in_parts(self, query: str, **values: object) -> Iterator[list[Any]]:
+        """The same in parts, for whom one list would be too long.
 
         They are of one state of the file; nothing may be written before the last one.
         """
         with self._reading():
-            cursor = self._sqlite.execute(SQL[query])
+            cursor = self._sqlite.execute(SQL[query], values)
         while True:
             with self._reading():
                 rows = cursor.fetchmany(_ROWS_AT_ONCE)

@@ -60,8 +60,8 @@ class Connection(ABC):
         """The rows of a query; `StoreError` if they hold what nobody wrote."""
 
     @abstractmethod
-    def rows_in_parts(self, query: str) -> Iterator[list[Any]]:
-        """The same of a query without parameters, in parts, for whom one list would be too long.
+    def rows_in_parts(self, query: str, **values: object) -> Iterator[list[Any]]:
+        """The same in parts, for whom one list would be too long.
 
         They are of one state of the database; nothing may be written before the last one.
         """

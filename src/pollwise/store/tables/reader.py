@@ -49,7 +49,7 @@ from pollwise.store.tables.rows import (
 )
 from pollwise.store.tables.subscriptions import read_subscriptions
 from pollwise.types import Observation, StateDict
-from pollwise.watched_pages import WatchedPages
+from pollwise.watched_pages import WatchedPages, WatchedPart
 
 __all__ = ["CHANGED_SETTINGS", "TableReader"]
 
@@ -63,6 +63,8 @@ _CHANGES_AT_ONCE = 200
 _URLS_AT_ONCE = 2_000
 _LARGEST_NUMBER = 2**63 - 1
 """That a database takes."""
+_BEHIND_ALL = 2**31
+"""Above the ids of all pages."""
 
 
 class TableReader:
@@ -84,12 +86,18 @@ class TableReader:
 
     def watched_pages(self) -> WatchedPages:
         pages = WatchedPages()
-        with self._connection.snapshot():
-            wishes = watched_wishes(self._connection.rows_in_parts("watched_wishes"))
-            for rows in self._connection.rows_in_parts("watched_pages"):
-                with self._undamaged():
-                    pages.extend(watched_part(rows, wishes))
+        for part in self.watched_parts(0, _BEHIND_ALL):
+            pages.extend(part)
         return pages
+
+    def watched_parts(self, first: int, behind: int) -> Iterator[WatchedPart]:
+        ids = {"first": first, "behind": behind}
+        with self._connection.snapshot():
+            wishes = watched_wishes(self._connection.rows_in_parts("watched_wishes", **ids))
+            for rows in self._connection.rows_in_parts("watched_pages", **ids):
+                with self._undamaged():
+                    part = watched_part(rows, wishes)
+                yield part
 
     def each_outline(self) -> Iterator[PageOutline]:
         for rows in self._connection.rows_in_parts("page_outlines"):

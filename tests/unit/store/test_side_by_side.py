@@ -1,0 +1,63 @@
+"""Pages that several processes read are those that one would read."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pollwise.errors import StoreError
+from pollwise.store import Store, side_by_side
+from pollwise.store.records import PageRecord
+from pollwise.store.tables import store as tables
+from pollwise.watched_pages import Watched
+
+from .odd_pages import add_odd_pages
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setattr(side_by_side, "_AT_ONCE", 7)
+    monkeypatch.setattr(tables, "_VERY_MANY", 2)
+    monkeypatch.setattr(tables, "usable_cores", lambda: 2)
+    with Store.open(tmp_path / "pages.db") as store:
+        add_odd_pages(store)
+        yield store
+
+
+def as_watched(record: PageRecord) -> Watched:
+    return Watched(record.page, record.memory, record.gone, record.outcome)
+
+
+def test_they_are_as_in_their_records_and_in_the_order_of_their_ids(store: Store) -> None:
+    watched = store.watched_pages()
+    assert [*watched.items()] == [(one.page.id, as_watched(one)) for one in store.pages()]
+    assert [*watched.columns()] == [one.page for one in store.pages()]
+    assert all(watched.find(one.page.url) == one.page.id for one in store.pages())
+
+
+def of_unlucky(task: tuple[Any, int, int]) -> Any:
+    """As `_read`, but for a process that dies of some pages."""
+    if task[1] == 14:
+        os._exit(1)
+    return read(task)
+
+
+read: Callable[[Any], Any] = side_by_side._read
+
+
+def test_what_a_process_leaves_that_dies_is_read_here(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(side_by_side, "_read", of_unlucky)
+    assert dict(store.watched_pages()) == {one.page.id: as_watched(one) for one in store.pages()}
+
+
+def test_what_is_wrong_with_a_page_is_told_as_by_one_process(store: Store, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "pages.db")) as other, other:
+        other.execute("UPDATE pages SET noise = '[' WHERE id = 30")
+    with pytest.raises(StoreError, match=r"pages.db: a page is damaged .*: restore a copy"):
+        store.watched_pages()
