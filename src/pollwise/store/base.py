@@ -40,7 +40,7 @@ from pollwise.store.records import (
 )
 from pollwise.store.retention import Retention
 from pollwise.types import Observation, Page, PageMemory, StateDict
-from pollwise.watched_pages import WatchedPages, WatchedPart
+from pollwise.watched_pages import WatchedPages
 
 __all__ = ["StoreJournal", "StoreReader", "StoreRequests"]
 
@@ -56,16 +56,7 @@ class StoreReader(Protocol):
         """All watched pages, by id."""
 
     def watched_pages(self) -> WatchedPages:
-        """What a run needs of all watched pages: of a million, in little memory.
-
-        The one that writes may read them by several processes.
-        """
-
-    def watched_parts(self, first: int, behind: int) -> Iterator[WatchedPart]:
-        """The same of those with ids from `first` on and below `behind`, by id.
-
-        They are of one state; nothing may be written before the last one.
-        """
+        """What a run needs of all watched pages: of a million, in little memory."""
 
     def each_outline(self) -> Iterator[PageOutline]:
         """All watched pages in few words, in any order, for whom looks for some of them.

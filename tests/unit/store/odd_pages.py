@@ -1,5 +1,7 @@
 """Pages of every kind, for what reads many of them."""
 
+import numpy as np
+
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.types import Noise, Observation, Outcome, PageMemory
@@ -13,7 +15,10 @@ _MEMORIES = (
 
 
 def add_odd_pages(store: Store) -> None:
-    """Add 40 pages and remove some: of few words and many, polled or not, found, gone or failed."""
+    """Add 40 pages with what was learned, and remove some.
+
+    Their texts are short, long and of any script; they were found, gone or failed, or not polled.
+    """
     added = store.add_pages(
         [
             NewPage(
@@ -36,5 +41,7 @@ def add_odd_pages(store: Store) -> None:
         for page in added
         if page.id % 9
     ]
-    store.commit(Batch(polls=tuple(polls)))
+    ids = np.array([page.id for page in added if page.id % 4])
+    learned = {"page_ids": ids, "page.rates": np.arange(len(ids) * 3.0).reshape(-1, 3)}
+    store.commit(Batch(polls=tuple(polls), learned={**learned, "price": np.array([0.5])}))
     store.remove_pages([4, *range(17, 24), 39], now=99.0)

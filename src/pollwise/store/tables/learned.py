@@ -12,7 +12,7 @@ neither.
 import json
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -26,6 +26,8 @@ from pollwise.store.tables.rows import Row
 from pollwise.types import StateDict
 
 __all__ = [
+    "LearnedPart",
+    "learned_parts",
     "pack_rows",
     "pack_shared",
     "read_learned",
@@ -74,22 +76,35 @@ def save_learned(writer: Writer, state: StateDict) -> None:
     )
 
 
-def read_learned(connection: Connection) -> StateDict | None:
-    """See `Store.load_learned`."""
+def read_learned(connection: Connection, parts: Iterator["LearnedPart"]) -> StateDict | None:
+    """See `Store.load_learned`; `parts` are the `learned_parts` of all pages."""
     try:
         with connection.snapshot():
             layouts = dict(connection.rows("learned_layouts"))
-            # Joined at once: apart, the rows of a million pages would take twice the memory.
-            parts = [_joined(layouts, rows) for rows in connection.rows_in_parts("learned_pages")]
+            if not layouts:
+                return None
+            all_parts = list(parts)
             shared = connection.rows("learned_shared")
-        return _state_of(connection.path, layouts, parts, shared) if layouts else None
+        return _state_of(connection.path, layouts, all_parts, shared)
     except StateError:
         raise
     except (ValueError, TypeError, LookupError, OverflowError, SyntaxError) as error:
         raise connection.damaged(f"what was learned: {error}") from error
 
 
-class _Part(NamedTuple):
+def learned_parts(connection: Connection, first: int, behind: int) -> Iterator["LearnedPart"]:
+    """What was learned of the pages with ids from `first` on and below `behind`, by id.
+
+    `ValueError` or `LookupError` if it is damaged.
+    """
+    with connection.snapshot():
+        layouts = dict(connection.rows("learned_layouts"))
+        # Joined at once: apart, the rows of a million pages would take twice the memory.
+        for rows in connection.rows_in_parts("learned_pages", first=first, behind=behind):
+            yield _joined(layouts, rows)
+
+
+class LearnedPart(NamedTuple):
     """Some pages: the layouts of their rows, the ids, the sizes that rows have, and all bytes.
 
     Between two rows are so many bytes that are of neither.
@@ -102,7 +117,7 @@ class _Part(NamedTuple):
     between: int = 0
 
 
-def _joined(layouts: dict[int, str], rows: Sequence[Row]) -> _Part:
+def _joined(layouts: dict[int, str], rows: Sequence[Row]) -> LearnedPart:
     """Rows joined; `ValueError` if one does not fit its checksum."""
     page_ids, layout_ids, packed = zip(*rows, strict=True)
     ids, used = np.array(page_ids, np.int64), frozenset(layout_ids)
@@ -112,12 +127,12 @@ def _joined(layouts: dict[int, str], rows: Sequence[Row]) -> _Part:
         data, size = b"".join(packed), sizes.pop()
         if size < _CHECKSUM or zlib.crc32(data) != _checksum_of_all(size, len(rows)):
             raise ValueError(_UNFIT)
-        return _Part(used, ids, frozenset({size - _CHECKSUM}), data, _CHECKSUM)
+        return LearnedPart(used, ids, frozenset({size - _CHECKSUM}), data, _CHECKSUM)
     plain = [
         _checked(data) if marked[layout_id] else data
         for layout_id, data in zip(layout_ids, packed, strict=True)
     ]
-    return _Part(used, ids, frozenset(map(len, plain)), b"".join(plain))
+    return LearnedPart(used, ids, frozenset(map(len, plain)), b"".join(plain))
 
 
 @lru_cache(_LAYOUTS)
@@ -132,7 +147,7 @@ def _checksum_of_all(size: int, rows: int) -> int:
 
 
 def _state_of(
-    path: Place, layouts: dict[int, str], parts: list[_Part], shared: list[Row]
+    path: Place, layouts: dict[int, str], parts: list[LearnedPart], shared: list[Row]
 ) -> StateDict:
     columns = {number: text.removeprefix(_MARK) for number, text in layouts.items()}
     used = {columns[number] for part in parts for number in part.layouts}
@@ -208,11 +223,11 @@ def unpack_rows(layout: str, rows: Sequence[tuple[int, bytes]]) -> StateDict:
     page_ids, packed = zip(*rows, strict=True) if rows else ((), ())
     ids = np.array(page_ids, np.int64)
     return _unpacked(
-        layout, [_Part(frozenset(), ids, frozenset(map(len, packed)), b"".join(packed))]
+        layout, [LearnedPart(frozenset(), ids, frozenset(map(len, packed)), b"".join(packed))]
     )
 
 
-def _unpacked(layout: str, parts: Sequence[_Part]) -> StateDict:
+def _unpacked(layout: str, parts: Sequence[LearnedPart]) -> StateDict:
     dtype = _row_dtype(layout)
     if any(part.sizes - {dtype.itemsize} for part in parts):
         raise StateError(

@@ -134,8 +134,9 @@ INSERT INTO learned_shared (name, dtype, shape, data) VALUES (:name, :dtype, :sh
 SELECT id, layout FROM learned_layouts ORDER BY id;
 
 -- name: learned_pages
--- What was learned of all watched pages.
-SELECT page_id, layout_id, data FROM learned_pages ORDER BY page_id;
+-- What was learned of watched pages with ids within bounds, in the order of these.
+SELECT page_id, layout_id, data FROM learned_pages
+WHERE page_id >= :first AND page_id < :behind ORDER BY page_id;
 
 -- name: learned_shared
 -- What all pages share.

@@ -34,7 +34,7 @@ from pollwise.store.retention import KEPT_POLLS
 from pollwise.store.tables.bodies import unpack_body, unpack_head
 from pollwise.store.tables.connection import Connection
 from pollwise.store.tables.documents import read_documents, undamaged
-from pollwise.store.tables.learned import read_learned
+from pollwise.store.tables.learned import LearnedPart, learned_parts, read_learned
 from pollwise.store.tables.receivers import read_receivers
 from pollwise.store.tables.rows import (
     Row,
@@ -86,11 +86,19 @@ class TableReader:
 
     def watched_pages(self) -> WatchedPages:
         pages = WatchedPages()
-        for part in self.watched_parts(0, _BEHIND_ALL):
+        for part in self._parts_of_all(TableReader.watched_parts):
             pages.extend(part)
         return pages
 
+    def _parts_of_all(self, read: Callable[["TableReader", int, int], Iterator[T]]) -> Iterator[T]:
+        """What `read` gives of the pages of all ids, in their order."""
+        return read(self, 0, _BEHIND_ALL)
+
     def watched_parts(self, first: int, behind: int) -> Iterator[WatchedPart]:
+        """What a run needs of the watched pages with ids from `first` on and below `behind`, by id.
+
+        They are of one state; nothing may be written before the last one.
+        """
         ids = {"first": first, "behind": behind}
         with self._connection.snapshot():
             wishes = watched_wishes(self._connection.rows_in_parts("watched_wishes", **ids))
@@ -296,7 +304,11 @@ class TableReader:
         return undamaged(self.path, page_id, unpack_head, rows[0][0]) if rows else b""
 
     def load_learned(self) -> StateDict | None:
-        return read_learned(self._connection)
+        return read_learned(self._connection, self._parts_of_all(TableReader.learned_parts))
+
+    def learned_parts(self, first: int, behind: int) -> Iterator[LearnedPart]:
+        """The same of what was learned of them, see `learned.learned_parts`."""
+        return learned_parts(self._connection, first, behind)
 
     def has_learned(self) -> bool:
         return bool(self._connection.rows("learned_layouts"))

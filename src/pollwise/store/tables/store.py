@@ -3,7 +3,8 @@
 import json
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from pollwise.errors import InputError
 from pollwise.events import encode
@@ -31,9 +32,10 @@ from pollwise.store.tables.rows import new_page, page_values
 from pollwise.store.tables.subscriptions import drop_subscription, save_subscriptions
 from pollwise.store.tables.times import note_time, set_back
 from pollwise.types import Page, PageMemory, StateDict, has_same_parts
-from pollwise.watched_pages import WatchedPages
 
 __all__ = ["TableStore"]
+
+T = TypeVar("T")
 
 _VERY_MANY = 300_000
 """Pages that are read sooner by several processes, each of which takes half a second to begin."""
@@ -47,17 +49,15 @@ class TableStore(TableReader, TableRequests, Store):
         self._run_id: int | None = None
         self._retention = KEEP_ALL
 
-    def watched_pages(self) -> WatchedPages:
-        processes = usable_cores()
-        if processes == 1 or self.count_pages() < _VERY_MANY:
-            return super().watched_pages()
+    def _parts_of_all(self, read: Callable[[TableReader, int, int], Iterator[T]]) -> Iterator[T]:
+        """As nobody else changes pages, several processes may read very many of them."""
+        processes, behind = usable_cores(), self.next_page_id()
+        if processes == 1 or behind < _VERY_MANY:
+            return super()._parts_of_all(read)
         # Here, as few have so many pages.
-        from pollwise.store.side_by_side import read_side_by_side
+        from pollwise.store.tables.side_by_side import read_side_by_side
 
-        pages = WatchedPages()
-        for part in read_side_by_side(self, processes):
-            pages.extend(part)
-        return pages
+        return read_side_by_side(self, read, behind, processes)
 
     def add_pages(self, pages: Sequence[NewPage], now: float) -> list[Page]:
         with self._connection.transaction() as writer:

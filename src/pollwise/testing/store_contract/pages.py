@@ -14,7 +14,7 @@ from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.testing.store_contract.samples import A, B, C, poll, steady
 from pollwise.types import Noise, Observation, Outcome, Page, PageMemory
-from pollwise.watched_pages import Watched, WatchedPages
+from pollwise.watched_pages import Watched
 
 __all__ = ["PagesContract"]
 
@@ -90,11 +90,6 @@ class PagesContract:
         assert [*watched] == [0, 1, 3]
         assert watched[0].memory == told
         assert store.count_pages() == 3
-        part = WatchedPages()
-        for some in store.watched_parts(1, 3):
-            part.extend(some)
-        assert dict(part) == {1: watched[1]}
-        assert list(store.watched_parts(4, 9)) == []
 
     def test_a_run_knows_each_wish_also_where_it_is_the_only_one(self, store: Store) -> None:
         wishes: list[dict[str, Any]] = [

@@ -7,15 +7,17 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pollwise.errors import StoreError
-from pollwise.store import Store, side_by_side
+from pollwise.store import Store
 from pollwise.store.records import PageRecord
+from pollwise.store.tables import side_by_side
 from pollwise.store.tables import store as tables
 from pollwise.watched_pages import Watched
 
-from .odd_pages import add_odd_pages
+from ..odd_pages import add_odd_pages
 
 
 @pytest.fixture
@@ -39,9 +41,17 @@ def test_they_are_as_in_their_records_and_in_the_order_of_their_ids(store: Store
     assert all(watched.find(one.page.url) == one.page.id for one in store.pages())
 
 
-def of_unlucky(task: tuple[Any, int, int]) -> Any:
+def test_what_was_learned_is_what_one_process_reads(store: Store) -> None:
+    with Store.open_readonly(store.path) as reader:
+        one = reader.load_learned()
+    assert one is not None
+    assert len(one["page_ids"]) > 20
+    np.testing.assert_equal(store.load_learned(), one)
+
+
+def of_unlucky(task: tuple[Any, Any, int, int]) -> Any:
     """As `_read`, but for a process that dies of some pages."""
-    if task[1] == 14:
+    if task[2] == 14:
         os._exit(1)
     return read(task)
 
@@ -59,5 +69,8 @@ def test_what_a_process_leaves_that_dies_is_read_here(
 def test_what_is_wrong_with_a_page_is_told_as_by_one_process(store: Store, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "pages.db")) as other, other:
         other.execute("UPDATE pages SET noise = '[' WHERE id = 30")
+        other.execute("UPDATE learned_pages SET data = zeroblob(length(data)) WHERE page_id = 30")
     with pytest.raises(StoreError, match=r"pages.db: a page is damaged .*: restore a copy"):
         store.watched_pages()
+    with pytest.raises(StoreError, match=r"pages.db is damaged: restore a copy, .*checksum"):
+        store.load_learned()
