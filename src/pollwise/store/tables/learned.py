@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.array_growth import enlarged
 from pollwise.errors import StateError
 from pollwise.store.place import Place
 from pollwise.store.tables.connection import Connection, Writer
@@ -83,9 +84,19 @@ def read_learned(connection: Connection, parts: Iterator["LearnedPart"]) -> Stat
             layouts = dict(connection.rows("learned_layouts"))
             if not layouts:
                 return None
-            all_parts = list(parts)
+            state = _unpacked_alike(connection.path, layouts, parts)
             shared = connection.rows("learned_shared")
-        return _state_of(connection.path, layouts, all_parts, shared)
+        return state | unpack_shared(
+            [
+                (
+                    name,
+                    dtype.removeprefix(_MARK),
+                    shape,
+                    _checked(data) if dtype.startswith(_MARK) else data,
+                )
+                for name, dtype, shape, data in shared
+            ]
+        )
     except StateError:
         raise
     except (ValueError, TypeError, LookupError, OverflowError, SyntaxError) as error:
@@ -146,12 +157,18 @@ def _checksum_of_all(size: int, rows: int) -> int:
     return zlib.crc32(_with_checksum(bytes(size - _CHECKSUM)) * rows)
 
 
-def _state_of(
-    path: Place, layouts: dict[int, str], parts: list[LearnedPart], shared: list[Row]
+def _unpacked_alike(
+    path: Place, layouts: dict[int, str], parts: Iterator[LearnedPart]
 ) -> StateDict:
+    """What was learned of the pages in all parts; `StateError` if they have several layouts."""
     columns = {number: text.removeprefix(_MARK) for number, text in layouts.items()}
-    used = {columns[number] for part in parts for number in part.layouts}
-    used = used or {columns[max(columns)]}
+    used = set[str]()
+    unpacked: _Unpacked | None = None
+    for part in parts:
+        used |= {columns[number] for number in part.layouts}
+        if len(used) == 1:
+            unpacked = _Unpacked(*used) if unpacked is None else unpacked
+            unpacked.extend(part)
     if len(used) > 1:
         names = "; ".join(
             ", ".join(column[0] for column in json.loads(layout))
@@ -161,18 +178,7 @@ def _state_of(
             f"{path} holds what {len(used)} different policies learned ({names}):"
             " forget it and learn anew, or go back to a copy of the file"
         )
-    state = _unpacked(used.pop(), parts)
-    return state | unpack_shared(
-        [
-            (
-                name,
-                dtype.removeprefix(_MARK),
-                shape,
-                _checked(data) if dtype.startswith(_MARK) else data,
-            )
-            for name, dtype, shape, data in shared
-        ]
-    )
+    return (_Unpacked(columns[max(columns)]) if unpacked is None else unpacked).state
 
 
 def _with_checksum(data: bytes) -> bytes:
@@ -222,33 +228,33 @@ def unpack_rows(layout: str, rows: Sequence[tuple[int, bytes]]) -> StateDict:
     """`page_ids` and the `page.*` arrays of packed rows; `StateError` if a row does not fit."""
     page_ids, packed = zip(*rows, strict=True) if rows else ((), ())
     ids = np.array(page_ids, np.int64)
-    return _unpacked(
-        layout, [LearnedPart(frozenset(), ids, frozenset(map(len, packed)), b"".join(packed))]
-    )
+    unpacked = _Unpacked(layout)
+    unpacked.extend(LearnedPart(frozenset(), ids, frozenset(map(len, packed)), b"".join(packed)))
+    return unpacked.state
 
 
-def _unpacked(layout: str, parts: Sequence[LearnedPart]) -> StateDict:
-    dtype = _row_dtype(layout)
-    if any(part.sizes - {dtype.itemsize} for part in parts):
-        raise StateError(
-            f"a page's learned state has not the {dtype.itemsize} bytes of its columns:"
-            " forget it and learn anew"
-        )
-    ids = np.concatenate([np.zeros(0, np.int64), *(part.page_ids for part in parts)])
-    columns = {name: dtype[name] for name in dtype.names or ()}
-    state: StateDict = {_PAGE_IDS: ids}
-    state |= {name: np.empty((len(ids), *own.shape), own.base) for name, own in columns.items()}
-    begin = 0
-    for part in parts:
-        end = begin + len(part.page_ids)
-        strides = (dtype.itemsize + part.between,)
-        records: NDArray[np.void] = np.ndarray(
-            end - begin, dtype=dtype, buffer=part.data, strides=strides
-        )
-        for name in columns:
-            state[name][begin:end] = records[name]
-        begin = end
-    return state
+class _Unpacked:
+    """The rows of one layout, part by part: all of them joined would be in memory twice."""
+
+    def __init__(self, layout: str) -> None:
+        self._dtype = dtype = _row_dtype(layout)
+        self.state: StateDict = {_PAGE_IDS: np.zeros(0, np.int64)}
+        for name in dtype.names or ():
+            self.state[name] = np.zeros((0, *dtype[name].shape), dtype[name].base)
+
+    def extend(self, part: LearnedPart) -> None:
+        """Take in more pages; `StateError` if their rows have another size."""
+        dtype = self._dtype
+        if part.sizes - {dtype.itemsize}:
+            raise StateError(
+                f"a page's learned state has not the {dtype.itemsize} bytes of its columns:"
+                " forget it and learn anew"
+            )
+        count, strides = len(part.page_ids), (dtype.itemsize + part.between,)
+        records: NDArray[Any] = np.ndarray(count, dtype, part.data, strides=strides)
+        for name, before in self.state.items():
+            array = self.state[name] = enlarged(before, count)
+            array[len(before) :] = part.page_ids if name == _PAGE_IDS else records[name]
 
 
 def pack_shared(state: StateDict) -> list[tuple[str, str, str, bytes]]:
