@@ -39,6 +39,8 @@ T = TypeVar("T")
 
 _VERY_MANY = 300_000
 """Pages that are read sooner by several processes, each of which takes half a second to begin."""
+_MOST_PROCESSES = 4
+"""They take 100 MB each, and more would soon wait for the one that puts all together."""
 
 
 class TableStore(TableReader, TableRequests, Store):
@@ -51,7 +53,7 @@ class TableStore(TableReader, TableRequests, Store):
 
     def _parts_of_all(self, read: Callable[[TableReader, int, int], Iterator[T]]) -> Iterator[T]:
         """As nobody else changes pages, several processes may read very many of them."""
-        processes, behind = usable_cores(), self.next_page_id()
+        processes, behind = min(usable_cores(), _MOST_PROCESSES), self.next_page_id()
         if processes == 1 or behind < _VERY_MANY:
             return super()._parts_of_all(read)
         # Here, as few have so many pages.
