@@ -17,6 +17,7 @@ from pollwise.page_columns import Coded, MadePages, PageColumns, SharedTerms
 from pollwise.types import Noise, Outcome, Page, PageMemory
 
 __all__ = [
+    "PackedColumns",
     "Texts",
     "Watched",
     "WatchedPages",
@@ -64,42 +65,45 @@ class Texts(NamedTuple):
     items: Sequence[str]
 
 
-class WatchedPart(NamedTuple):
-    """Some pages by columns, in the order of their ids, as `WatchedPages` takes and keeps them."""
+class PackedColumns(NamedTuple):
+    """Some pages by columns, in the order of their ids, as `WatchedPages` keeps them.
+
+    `terms` and `kinds` are numbers of what many have, `noise` is by id.
+    """
 
     ids: NDArray[np.int64]
-    terms: Coded[SharedTerms]
+    terms: NDArray[np.int32]
     weights: NDArray[np.float64]
     seen_at: NDArray[np.float64]
-    kinds: Coded[str]
+    kinds: NDArray[np.int32]
     outcomes: NDArray[np.int8]
     gone: NDArray[np.bool_]
     plain: NDArray[np.bool_]
     url_hashes: NDArray[np.uint32]
-    texts: Sequence[bytes]
-    noise: Mapping[int, Noise]
+    texts: list[bytes]
+    noise: dict[int, Noise]
 
     @classmethod
     def of(
         cls,
         *,
         ids: Sequence[int],
-        terms: Coded[SharedTerms],
+        terms: Sequence[int],
         weights: Sequence[float],
         seen_at: Sequence[float | None],
-        kinds: Coded[str],
+        kinds: Sequence[int],
         outcomes: Sequence[int | None],
         gone: Sequence[bool],
         texts: Texts,
-        noise: Mapping[int, Noise],
+        noise: dict[int, Noise],
     ) -> Self:
         """`seen_at` and `outcomes` are None where there is none; other noise says nothing."""
         return cls(
             np.array(ids, np.int64),
-            terms,
+            np.array(terms, np.int32),
             np.array(weights, np.float64),
             np.array(seen_at, np.float64),  # None becomes NaN
-            kinds,
+            np.array(kinds, np.int32),
             np.array([_NO_OUTCOME if one is None else one for one in outcomes], np.int8),
             np.array(gone, np.bool_),
             np.array([url.startswith(_PLAIN) for url in texts.urls], np.bool_),
@@ -107,6 +111,17 @@ class WatchedPart(NamedTuple):
             [*map(marshal.dumps, zip(*texts, strict=True))],
             noise,
         )
+
+
+class WatchedPart(NamedTuple):
+    """Some pages, in the order of their ids: first those of the first columns.
+
+    Their `terms` and `kinds` are those that the numbers in the columns stand for.
+    """
+
+    columns: Sequence[PackedColumns]
+    terms: Sequence[SharedTerms]
+    kinds: Sequence[str]
 
 
 class WatchedPages(MutableMapping[int, Watched]):
@@ -145,28 +160,38 @@ class WatchedPages(MutableMapping[int, Watched]):
 
     def extend(self, part: WatchedPart) -> None:
         """Take in pages with larger ids than those so far."""
-        first, last = part.ids.item(0), part.ids.item(-1)
+        terms = np.array([*map(self._all_terms.take_up, part.terms)], np.int32)
+        kinds = np.array([*map(self._all_kinds.take_up, part.kinds)], np.int32)
+        for columns in part.columns:
+            self._take_in(columns, terms, kinds)
+
+    def _take_in(
+        self, columns: PackedColumns, terms: NDArray[np.int32], kinds: NDArray[np.int32]
+    ) -> None:
+        """Take in pages whose numbers stand for these numbers of terms and kinds."""
+        ids = columns.ids
+        first, last = ids.item(0), ids.item(-1)
         self._grow(last + 1)
         places: Any = slice(first, last + 1)
-        if len(part.ids) == last + 1 - first:
-            self._texts[places] = part.texts
+        if len(ids) == last + 1 - first:
+            self._texts[places] = columns.texts
         else:
-            places = part.ids
-            for page_id, packed in zip(part.ids.tolist(), part.texts, strict=True):
+            places = ids
+            for page_id, packed in zip(ids.tolist(), columns.texts, strict=True):
                 self._texts[page_id] = packed
-        self._terms[places] = part.terms.array(self._all_terms.take_up, np.int32)
-        self._kinds[places] = part.kinds.array(self._all_kinds.take_up, np.int32)
+        self._terms[places] = terms[columns.terms]
+        self._kinds[places] = kinds[columns.kinds]
         self._there[places] = True
-        self._weights[places] = part.weights
-        self._seen_at[places] = part.seen_at
-        self._outcomes[places] = part.outcomes
-        self._gone[places] = part.gone
-        self._plain[places] = part.plain
-        self._url_hashes[places] = part.url_hashes
-        for page_id, noise in part.noise.items():
+        self._weights[places] = columns.weights
+        self._seen_at[places] = columns.seen_at
+        self._outcomes[places] = columns.outcomes
+        self._gone[places] = columns.gone
+        self._plain[places] = columns.plain
+        self._url_hashes[places] = columns.url_hashes
+        for page_id, noise in columns.noise.items():
             self._noise[page_id] = noise
             self._changes_in_a_row[page_id] = noise.changes_in_a_row
-        self._count += len(part.ids)
+        self._count += len(ids)
 
     def columns(self) -> PageColumns:
         """All pages as they are now."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 from typing import TypeVar
 from uuid import UUID
 
@@ -63,6 +64,8 @@ _CHANGES_AT_ONCE = 200
 _URLS_AT_ONCE = 2_000
 _LARGEST_NUMBER = 2**63 - 1
 """That a database takes."""
+_TOGETHER = 20
+"""Parts of the rows of pages that are taken in together: what many pages have is told once."""
 _BEHIND_ALL = 2**31
 """Above the ids of all pages."""
 
@@ -102,9 +105,12 @@ class TableReader:
         ids = {"first": first, "behind": behind}
         with self._connection.snapshot():
             wishes = watched_wishes(self._connection.rows_in_parts("watched_wishes", **ids))
-            for rows in self._connection.rows_in_parts("watched_pages", **ids):
+            parts = self._connection.rows_in_parts("watched_pages", **ids)
+            while True:
                 with self._undamaged():
-                    part = watched_part(rows, wishes)
+                    part = watched_part(islice(parts, _TOGETHER), wishes)
+                if part is None:
+                    return
                 yield part
 
     def each_outline(self) -> Iterator[PageOutline]:
