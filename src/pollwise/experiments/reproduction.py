@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pollwise.checks import require_drawable, require_whole
+from pollwise.child_processes import usable_cores
 from pollwise.experiments.agreement import Comparison, comparisons, counts
 from pollwise.experiments.drawing import draw
 from pollwise.experiments.experiment import (
@@ -19,7 +20,6 @@ from pollwise.experiments.experiment import (
 )
 from pollwise.experiments.registry import experiment_named
 from pollwise.experiments.trials import Played
-from pollwise.process_pool import usable_cores
 
 __all__ = ["Reproduction", "reproduce"]
 

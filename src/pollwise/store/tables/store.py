@@ -6,9 +6,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from pollwise.child_processes import usable_cores
 from pollwise.errors import InputError
 from pollwise.events import encode
-from pollwise.process_pool import usable_cores
 from pollwise.store.records import (
     Batch,
     ClockSetBack,

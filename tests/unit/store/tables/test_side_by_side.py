@@ -2,8 +2,9 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -49,20 +50,21 @@ def test_what_was_learned_is_what_one_process_reads(store: Store) -> None:
     np.testing.assert_equal(store.load_learned(), one)
 
 
-def of_unlucky(task: tuple[Any, Any, int, int]) -> Any:
-    """As `_read`, but for a process that dies of some pages."""
-    if task[2] == 14:
-        os._exit(1)
-    return read(task)
+def unlucky(
+    connection: Connection, read: Any, place: Path, bounds: Sequence[tuple[int, int]]
+) -> None:
+    """As `_tell`, but for a process that dies of some pages."""
+    tell(connection, read, place, [each for each in bounds if each[0] < 21])
+    os._exit(1)
 
 
-read: Callable[[Any], Any] = side_by_side._read
+tell = side_by_side._tell
 
 
 def test_what_a_process_leaves_that_dies_is_read_here(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(side_by_side, "_read", of_unlucky)
+    monkeypatch.setattr(side_by_side, "_tell", unlucky)
     assert dict(store.watched_pages()) == {one.page.id: as_watched(one) for one in store.pages()}
 
 
