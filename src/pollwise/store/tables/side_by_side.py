@@ -52,7 +52,7 @@ def _reading(read: Read[Any], place: Place, bounds: Bounds) -> Iterator[Connecti
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_tell, args=(theirs, read, place, bounds), daemon=True)
     with ours:
-        # Closed here, the pipe breaks when the process dies, or when there may be no more processes.
+        # Closed here, the pipe breaks when the process dies, or if there may be no more of them.
         with theirs, without_interrupts(), suppress(OSError):
             process.start()
         try:
