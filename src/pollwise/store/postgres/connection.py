@@ -74,7 +74,7 @@ class PostgresConnection(Connection):
         self, place: PostgresDatabase, begin: Callable[[], Session], *, is_writer: bool = False
     ) -> None:
         super().__init__(place)
-        self._is_writer = is_writer
+        self._writes = is_writer
         self._batch = 0
         self._place = place
         self._begin = begin
@@ -86,6 +86,11 @@ class PostgresConnection(Connection):
             raise StoreError(str(error)) from error  # a server that is away is not waited for
         self._is_closed = False
         self._is_within = False
+
+    @property
+    def is_writer(self) -> bool:
+        """Whether it is that of the one that alone changes pages."""
+        return self._writes
 
     def damaged(self, what: object) -> StoreError:
         """The error that says what shows the damage of the database."""
@@ -164,7 +169,7 @@ class PostgresConnection(Connection):
             self._is_within = True
             try:
                 yield
-                is_numbered = self._is_writer and self._number(session)
+                is_numbered = self._writes and self._number(session)
             except BaseException:
                 try:
                     if not session.closed:

@@ -75,6 +75,11 @@ class SqliteConnection(Connection):
         self._as_opened = self._state_of_file() if self._is_unlocked else None
         self._writer = SqliteWriter(sqlite)
 
+    @property
+    def is_writer(self) -> bool:
+        """Whether it is that of the one that alone changes pages."""
+        return self._use.writes
+
     def damaged(self, what: object) -> StoreError:
         """The error that says what shows the damage of the file."""
         return damaged(self._file, what)

@@ -51,6 +51,11 @@ class Connection(ABC):
     def __init__(self, path: Place) -> None:
         self.path = path
 
+    @property
+    @abstractmethod
+    def is_writer(self) -> bool:
+        """Whether it is that of the one that alone changes pages."""
+
     @abstractmethod
     def close(self) -> None:
         """End the use of the database; closing twice is no error."""

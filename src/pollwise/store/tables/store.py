@@ -52,9 +52,9 @@ class TableStore(TableReader, TableRequests, Store):
         self._retention = KEEP_ALL
 
     def _parts_of_all(self, read: Callable[[TableReader, int, int], Iterator[T]]) -> Iterator[T]:
-        """As nobody else changes pages, several processes may read very many of them."""
+        """Several processes may read very many pages, if nobody else changes them meanwhile."""
         processes, behind = min(usable_cores(), _MOST_PROCESSES), self.next_page_id()
-        if processes == 1 or behind < _VERY_MANY:
+        if processes == 1 or behind < _VERY_MANY or not self._connection.is_writer:
             return super()._parts_of_all(read)
         # Here, as few have so many pages.
         from pollwise.store.tables.side_by_side import read_side_by_side

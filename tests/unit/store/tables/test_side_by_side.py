@@ -50,6 +50,16 @@ def test_what_was_learned_is_what_one_process_reads(store: Store) -> None:
     np.testing.assert_equal(store.load_learned(), one)
 
 
+def test_a_reader_beside_which_others_write_reads_alone(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(side_by_side, "read_side_by_side")
+    with Store.open_readonly(store.path) as reader:
+        assert len(reader.watched_pages()) == store.count_pages()
+    with pytest.raises(ImportError):
+        store.watched_pages()
+
+
 def unlucky(
     connection: Connection, read: Any, place: Path, bounds: Sequence[tuple[int, int]]
 ) -> None:
