@@ -23,10 +23,15 @@ TOLERANCE = 0.005
 
 
 def started(urls: list[str], budget: str, place: Path) -> subprocess.Popen[bytes]:
-    """A watch of these pages with its database, `watch.db`, in the folder `place`."""
-    listed = place / "urls.txt"
-    listed.write_text("\n".join(urls))
-    words = ["watch", "--file", str(listed), "--budget", budget, "--db", str(place / "watch.db")]
+    """A watch of these pages with its database, `watch.db`, in the folder `place`.
+
+    Without pages it watches those of the database.
+    """
+    words = ["watch", "--budget", budget, "--db", str(place / "watch.db")]
+    if urls:
+        listed = place / "urls.txt"
+        listed.write_text("\n".join(urls))
+        words += ["--file", str(listed)]
     with (place / "watch.log").open("ab") as said:
         return subprocess.Popen([*POLLWISE, *words], env=ENVIRONMENT, stderr=said, stdout=said)
 

@@ -1,4 +1,4 @@
-"""What every process that we start needs: it ends with us, and Ctrl-C is for us alone."""
+"""What the processes that we start need: they end with us, and Ctrl-C is for us alone."""
 
 import multiprocessing
 import os
@@ -10,7 +10,14 @@ from multiprocessing import resource_tracker
 from types import FrameType
 from typing import Any
 
-__all__ = ["end_with_parent", "without_interrupts"]
+__all__ = ["end_with_parent", "usable_cores", "without_interrupts"]
+
+
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextmanager

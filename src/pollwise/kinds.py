@@ -12,6 +12,8 @@ _NUMBERED = re.compile(r"([^\W\d]*)[-_.]?\d[\d\W_]*(\.[a-z]{2,5})?", re.IGNORECA
 _NUMBERED_WORD = re.compile(r"[^\W\d]+\d")
 _EXTENSION = re.compile(r"\.[a-z]{2,5}$", re.IGNORECASE)
 _DIGIT = re.compile("[0-9]")
+_DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
+_WEB = ("https", "http")
 
 
 def kind_of(name: str) -> str:
@@ -30,50 +32,52 @@ def kind_of(name: str) -> str:
     ('contrib/example/*', 'privacy')
     """
     name = name.strip()
-    before, _, last = name.rpartition("/")
-    is_plain = last != "" and name.count("://") == 1 and "?" not in name and "#" not in name
-    folders = _folders_of_url(before) if is_plain else None
-    if folders is None:
-        folders, last = _path_of(name)
-    last = last.casefold()
-    masked = _masked(last)
-    if folders and masked == last:
-        masked = _starred(last)
-    return folders + masked
+    scheme, _, rest = name.partition("://")
+    if "?" in rest or "#" in rest:
+        rest = rest.partition("?")[0].partition("#")[0]
+    # Others may have no origin at all, or several.
+    path = rest.partition("/")[2] if scheme in _WEB and "://" not in rest else _path_of(name)
+    folders, _, last = path.casefold().strip("/").rpartition("/")
+    if last.isascii():
+        shape = last.encode().translate(_DIGITS_ALIKE).decode()
+        masked = _masked_shape(shape) if "0" in shape else last
+    else:
+        masked = _masked(last)
+    if not folders:
+        return masked
+    return _masked_folders(folders) + (_starred(last) if masked == last else masked)
 
 
-@lru_cache(65_536)
-def _folders_of_url(url: str) -> str | None:
-    """The masked folders of a URL that ends with a folder; None: it has no clear origin.
-
-    Many pages are in one folder.
-    """
-    origin = _BEGIN.match(url)
-    if origin is None:
-        return None
-    return _masked_folders(url[origin.end() :].casefold().lstrip("/"))
-
-
-def _path_of(name: str) -> tuple[str, str]:
-    """The masked folders of the path of any name, and its last part."""
+def _path_of(name: str) -> str:
+    """The path of any name."""
     if name.count("://") == 1 and (origin := _BEGIN.match(name)):
         path = name[origin.end() :]
     else:
         path = _ORIGIN.sub("", name)
-    path = path.partition("?")[0].partition("#")[0].casefold()
-    folders, _, last = path.strip("/").rpartition("/")
-    return _masked_folders(folders), last
+    return path.partition("?")[0].partition("#")[0]
 
 
+@lru_cache(65_536)
 def _masked_folders(path: str) -> str:
     """The folders of a path, each masked, except that a single digit after a word stays, as in v2;
     with a slash after each.
+
+    Many pages are in one folder, and many hosts have the same folders.
     """
     return "".join(
         f"{part if _NUMBERED_WORD.fullmatch(part) else _masked(part)}/"
         for part in path.split("/")
         if part
     )
+
+
+@lru_cache(4_096)
+def _masked_shape(shape: str) -> str:
+    """`_masked` of a part in ASCII with `0` for each digit: which ones it has does not matter.
+
+    Many pages differ in their numbers alone.
+    """
+    return _masked(shape)
 
 
 def _masked(part: str) -> str:
@@ -89,4 +93,6 @@ def _masked(part: str) -> str:
 
 def _starred(part: str) -> str:
     """`*` for a part of a path, but for its extension."""
+    if "." not in part:
+        return "*"
     return "*" + (ending[0] if (ending := _EXTENSION.search(part)) else "")

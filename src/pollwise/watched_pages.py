@@ -2,10 +2,11 @@
 
 import marshal
 import math
+import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from pollwise.page_columns import Coded, MadePages, PageColumns, SharedTerms
 from pollwise.types import Noise, Outcome, Page, PageMemory
 
 __all__ = [
+    "PackedColumns",
+    "Texts",
     "Watched",
     "WatchedPages",
     "WatchedPart",
@@ -50,20 +53,9 @@ class Watched:
     outcome: Outcome | None = None
 
 
-class WatchedPart(NamedTuple):
-    """Some pages by columns, in the order of their ids, as `WatchedPages` takes them.
+class Texts(NamedTuple):
+    """The texts of some pages by columns; hashes and items are joined by spaces."""
 
-    Hashes and items are joined by spaces (`PageMemory.earlier_hashes`, `items`). `outcomes` and
-    `seen_at` are None where there is none. `noise` is by id; that of others says nothing.
-    """
-
-    ids: Sequence[int]
-    terms: Coded[SharedTerms]
-    weights: Sequence[float]
-    seen_at: Sequence[float | None]
-    kinds: Coded[str]
-    outcomes: Sequence[int | None]
-    gone: Sequence[bool]
     urls: Sequence[str]
     names: Sequence[str]
     etags: Sequence[str | None]
@@ -72,7 +64,65 @@ class WatchedPart(NamedTuple):
     text_hashes: Sequence[str | None]
     earlier_hashes: Sequence[str]
     items: Sequence[str]
-    noise: Mapping[int, Noise]
+
+
+class PackedColumns(NamedTuple):
+    """Some pages by columns, in the order of their ids, as `WatchedPages` keeps them.
+
+    `terms` and `kinds` are numbers of what many have, `noise` is by id.
+    """
+
+    ids: NDArray[np.int64]
+    terms: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    seen_at: NDArray[np.float64]
+    kinds: NDArray[np.int32]
+    outcomes: NDArray[np.int8]
+    gone: NDArray[np.bool_]
+    plain: NDArray[np.bool_]
+    url_hashes: NDArray[np.uint32]
+    texts: list[bytes]
+    noise: dict[int, Noise]
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        ids: Sequence[int],
+        terms: Sequence[int],
+        weights: Sequence[float],
+        seen_at: Sequence[float | None],
+        kinds: Sequence[int],
+        outcomes: Sequence[int | None],
+        gone: Sequence[bool],
+        texts: Texts,
+        noise: dict[int, Noise],
+    ) -> Self:
+        """`seen_at` and `outcomes` are None where there is none; other noise says nothing."""
+        return cls(
+            np.array(ids, np.int64),
+            np.array(terms, np.int32),
+            np.array(weights, np.float64),
+            np.array(seen_at, np.float64),  # None becomes NaN
+            np.array(kinds, np.int32),
+            np.array([_NO_OUTCOME if one is None else one for one in outcomes], np.int8),
+            np.array(gone, np.bool_),
+            np.array([url.startswith(_PLAIN) for url in texts.urls], np.bool_),
+            np.array([*map(_hash_of, texts.urls)], np.uint32),
+            [*map(marshal.dumps, zip(*texts, strict=True))],
+            noise,
+        )
+
+
+class WatchedPart(NamedTuple):
+    """Some pages, in the order of their ids: first those of the first columns.
+
+    Their `terms` and `kinds` are those that the numbers in the columns stand for.
+    """
+
+    columns: Sequence[PackedColumns]
+    terms: Sequence[SharedTerms]
+    kinds: Sequence[str]
 
 
 class WatchedPages(MutableMapping[int, Watched]):
@@ -96,7 +146,7 @@ class WatchedPages(MutableMapping[int, Watched]):
         self._outcomes = np.zeros(0, np.int8)
         self._gone = np.zeros(0, np.bool_)
         self._plain = np.zeros(0, np.bool_)
-        self._url_hashes = np.zeros(0, np.int64)
+        self._url_hashes = np.zeros(0, np.uint32)
         self._known_urls: HashFilter | None = None
         """Their hashes, also those of pages that were removed; None: none was looked for yet."""
         # Of each page the numbers of what many have, and these, with their numbers.
@@ -113,30 +163,39 @@ class WatchedPages(MutableMapping[int, Watched]):
 
     def extend(self, part: WatchedPart) -> None:
         """Take in pages with larger ids than those so far."""
-        first, last = part.ids[0], part.ids[-1]
+        terms = np.array([*map(self._all_terms.take_up, part.terms)], np.int32)
+        kinds = np.array([*map(self._all_kinds.take_up, part.kinds)], np.int32)
+        for columns in part.columns:
+            self._take_in(columns, terms, kinds)
+
+    def _take_in(
+        self, columns: PackedColumns, terms: NDArray[np.int32], kinds: NDArray[np.int32]
+    ) -> None:
+        """Take in pages whose numbers stand for these numbers of terms and kinds."""
+        ids = columns.ids
+        first, last = ids.item(0), ids.item(-1)
         self._grow(last + 1)
-        texts = list(map(marshal.dumps, zip(*part[part._fields.index("urls") : -1], strict=True)))
         places: Any = slice(first, last + 1)
-        if len(part.ids) == last + 1 - first:
-            self._texts[places] = texts
+        if len(ids) == last + 1 - first:
+            self._texts[places] = columns.texts
         else:
-            places = np.array(part.ids)
-            for page_id, packed in zip(part.ids, texts, strict=True):
+            places = ids
+            for page_id, packed in zip(ids.tolist(), columns.texts, strict=True):
                 self._texts[page_id] = packed
-        self._terms[places] = part.terms.array(self._all_terms.take_up, np.int32)
-        self._kinds[places] = part.kinds.array(self._all_kinds.take_up, np.int32)
+        self._terms[places] = terms[columns.terms]
+        self._kinds[places] = kinds[columns.kinds]
         self._there[places] = True
-        self._weights[places] = part.weights
-        self._seen_at[places] = np.array(part.seen_at, np.float64)  # None becomes NaN
-        self._outcomes[places] = [_NO_OUTCOME if one is None else one for one in part.outcomes]
-        self._gone[places] = part.gone
-        self._plain[places] = [url.startswith(_PLAIN) for url in part.urls]
-        self._url_hashes[places] = [*map(hash, part.urls)]
+        self._weights[places] = columns.weights
+        self._seen_at[places] = columns.seen_at
+        self._outcomes[places] = columns.outcomes
+        self._gone[places] = columns.gone
+        self._plain[places] = columns.plain
+        self._url_hashes[places] = columns.url_hashes
         self._known_urls = None
-        for page_id, noise in part.noise.items():
+        for page_id, noise in columns.noise.items():
             self._noise[page_id] = noise
             self._changes_in_a_row[page_id] = noise.changes_in_a_row
-        self._count += len(part.ids)
+        self._count += len(ids)
 
     def columns(self) -> PageColumns:
         """All pages as they are now."""
@@ -157,9 +216,10 @@ class WatchedPages(MutableMapping[int, Watched]):
         time.
         """
         known = self._known_urls or self._learn_urls()
-        if not known.may_have(hash(url)):
+        sought = _hash_of(url)
+        if not known.may_have(sought):
             return None
-        for page_id in np.flatnonzero(self._url_hashes == hash(url)).tolist():
+        for page_id in np.flatnonzero(self._url_hashes == sought).tolist():
             if self._has(page_id) and self[page_id].page.url == url:
                 return int(page_id)
         return None
@@ -246,7 +306,7 @@ class WatchedPages(MutableMapping[int, Watched]):
         self._texts[page_id] = None
 
     def _note_url(self, page_id: int, url: str) -> None:
-        own = hash(url)
+        own = _hash_of(url)
         if self._url_hashes[page_id] == own:  # as a rule
             return
         self._url_hashes[page_id] = own
@@ -339,6 +399,11 @@ class WatchedPages(MutableMapping[int, Watched]):
         memory = memory_of(etag, last_modified, body_hash, text_hash, earlier, items, noise)
         outcome = _OUTCOMES[int(self._outcomes[page_id])]
         return Watched(page, memory, bool(self._gone[page_id]), outcome)
+
+
+def _hash_of(url: str) -> int:
+    """32 bits by which a URL is looked for: in all processes the same ones."""
+    return zlib.crc32(url.encode("utf-8", "surrogatepass"))
 
 
 class _PackedPages(MadePages):

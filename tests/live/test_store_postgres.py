@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.unit.store.odd_pages import add_odd_pages
 from tests.unit.store.some_polls import NOW, PAGES, results
 
 from pollwise.errors import (
@@ -28,6 +29,8 @@ from pollwise.store.place import parse_place
 from pollwise.store.postgres import connection, database
 from pollwise.store.postgres.queries import SQL
 from pollwise.store.records import Batch, NewPage
+from pollwise.store.tables import side_by_side
+from pollwise.store.tables import store as tables
 from pollwise.testing.postgres_server import USER
 from pollwise.testing.store_contract import StoreContract, StoreOpening
 from pollwise.testing.store_contract.samples import A, B, C, held, poll
@@ -441,3 +444,15 @@ def test_a_server_that_stays_away_is_one_line(monkeypatch: pytest.MonkeyPatch) -
             server.start()
             store.commit(Batch(polls=(poll(0, 1.0, Outcome.UNCHANGED),)))
             assert store.pages()[0].polls == 1
+
+
+def test_several_processes_read_what_one_would(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(side_by_side, "_AT_ONCE", 7)
+    with Store.open(url) as store:
+        add_odd_pages(store)
+        one = store.watched_pages(), store.load_learned()
+        monkeypatch.setattr(tables, "_VERY_MANY", 2)
+        monkeypatch.setattr(tables, "usable_cores", lambda: 2)
+        several = store.watched_pages(), store.load_learned()
+    assert [*several[0].items()] == [*one[0].items()]
+    np.testing.assert_equal(several[1], one[1])

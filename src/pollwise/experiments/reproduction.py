@@ -1,6 +1,5 @@
 """Runs an experiment by its name: what `pollwise reproduce` computes."""
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pollwise.checks import require_drawable, require_whole
+from pollwise.child_processes import usable_cores
 from pollwise.experiments.agreement import Comparison, comparisons, counts
 from pollwise.experiments.drawing import draw
 from pollwise.experiments.experiment import (
@@ -125,9 +125,7 @@ def reproduce(
     figure = None if folder is None else folder / f"{name}.png"
     if figure is not None:
         require_drawable(figure, "ask for the numbers alone (--no-figure)")
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    cores = usable_cores()
     begun = time.perf_counter()
     measured = experiment.measure(Effort(trials, cores, report, {} if played is None else played))
     seconds = time.perf_counter() - begun

@@ -120,7 +120,9 @@ class Journal:
     """Writes a run into a store, each turn in one transaction, from `async with` on.
 
     A turn is committed during the next one, but never two at a time: a slow disk holds up the turn
-    after the next, not the fetches. Without `initial` the events cannot be re-run and are not kept.
+    after the next, not the fetches. `initial` gives what the run begins with, see
+    `InitialState.pack`, when that is written; without it the events cannot be re-run and are not
+    kept.
     A commit that fails ends the loop that takes what is `incoming`, at once. `settings` are kept
     with the run, which began at `begun_at` (UTC seconds; None: now). `states` has, by name, what
     makes the bytes of all else that is kept now and then, the more seldom the more there are.
@@ -132,7 +134,7 @@ class Journal:
         self,
         store: StoreJournal,
         scheduler: Scheduler,
-        initial: InitialState | None,
+        initial: Callable[[], bytes] | None,
         *,
         settings: Mapping[str, object],
         clock: Clock,
@@ -243,9 +245,7 @@ class Journal:
         self._store.prune_events(keep_runs=_RUNS_KEPT - 1)
         initial = None
         if self._initial is not None:
-            # Who discovers pages goes by their URLs; of millions they take a second to write.
-            collects = isinstance(self._scheduler.policy, RequestController)
-            initial = self._initial.pack(texts=collects)
+            initial = self._initial()
             if len(initial) > _LARGEST_STATE:
                 initial, self._log_room = None, 0
         self._store.start_run(self._begun_at, self._settings, initial)

@@ -18,6 +18,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -205,7 +206,7 @@ class Session:
         ends the run; so does what the last run left, if it is damaged.
         """
         watched = self.watched
-        initial = self._begun(first)
+        initial, packed = self._begun(first)
         incoming = Incoming() if incoming is None else incoming
         limit = None
         if self._once:
@@ -228,7 +229,7 @@ class Session:
             self.scheduler,
             # What a collection begins with is in the store already, and the events of one that
             # leaves pages out cannot be re-run.
-            None if collected or left_out else initial,
+            None if collected or left_out else packed,
             settings=self.settings.recorded(),
             clock=self.clock,
             stop=stop,
@@ -238,7 +239,7 @@ class Session:
             states=states,
             begun_at=self._begun_at,
         )
-        del initial  # it is as large as what the run itself holds
+        del initial, packed  # they are as large as what the run itself holds
         async with journal:
             meter = RunMeter(
                 self.scheduler,
@@ -290,16 +291,27 @@ class Session:
             await stack.enter_async_context(service_manager().beside(meter.in_words))
             yield policy_ready
 
-    def _begun(self, first: Sequence[int]) -> InitialState:
-        """What the run begins with: the scheduler is in that state."""
+    def _begun(self, first: Sequence[int]) -> tuple[InitialState, Callable[[], bytes]]:
+        """What the run begins with, and what packs it: the scheduler is in that state."""
         pages = self.watched.columns()
         learned, self._learned = self._learned, None
         is_awaited = self._awaited is not None
         initial = InitialState(pages, learned, self.store.scheduler_state(), is_awaited, first)
+        if isinstance(self.scheduler.policy, RequestController):
+            begun = self._begin(initial)
+            return begun, begun.pack  # with the URLs of the pages, by which it discovers others
+        # Packing is mostly done by zlib, and beginning by compiled code, which both let others run.
+        with ThreadPoolExecutor(1, thread_name_prefix="packing") as beside:
+            packing = beside.submit(initial.pack, texts=False)
+            begun = self._begin(initial)
+        return begun, packing.result if begun is initial else partial(begun.pack, texts=False)
+
+    def _begin(self, initial: InitialState) -> InitialState:
+        """Bring the scheduler into this state; gives that in which it is then."""
         try:
             initial.begin(self.scheduler)
             if self.scheduler.set_back(self.clock()):
-                initial = replace(initial, scheduler=self.scheduler.state())
+                return replace(initial, scheduler=self.scheduler.state())
         except StateError as error:
             raise damaged_run(self.store.path) from error
         return initial

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pollwise.page_columns import PageColumns
+from pollwise.page_columns import Coded, PageColumns
 from pollwise.scheduler.leases import Terms
 
 __all__ = ["KnownPages"]
@@ -86,6 +86,10 @@ class KnownPages(Mapping[int, Terms]):
 
 def _terms_of(pages: PageColumns) -> list[Terms]:
     """The terms of pages: one object for all that have the same, as most have."""
+    distinct, weights = pages.terms.distinct, pages.weights
+    if len(distinct) <= len(weights) and (weights == weights[:1]).all():  # as in most long lists
+        of_all = [Terms(one.scope, one.cost, weights.item(0), one.tags) for one in distinct]
+        return Coded(of_all, pages.terms.numbers).values()
     known: dict[tuple[int, float], Terms] = {}
     made = []
     for number, weight in zip(pages.terms.numbers.tolist(), pages.weights.tolist(), strict=True):

@@ -74,7 +74,7 @@ class PostgresConnection(Connection):
         self, place: PostgresDatabase, begin: Callable[[], Session], *, is_writer: bool = False
     ) -> None:
         super().__init__(place)
-        self._is_writer = is_writer
+        self._writes = is_writer
         self._batch = 0
         self._place = place
         self._begin = begin
@@ -86,6 +86,11 @@ class PostgresConnection(Connection):
             raise StoreError(str(error)) from error  # a server that is away is not waited for
         self._is_closed = False
         self._is_within = False
+
+    @property
+    def is_writer(self) -> bool:
+        """Whether it is that of the one that alone changes pages."""
+        return self._writes
 
     def damaged(self, what: object) -> StoreError:
         """The error that says what shows the damage of the database."""
@@ -115,14 +120,14 @@ class PostgresConnection(Connection):
             # That it was lost shows only now.
             return self._live().execute(SQL[query].encode(), values, binary=True).fetchall()
 
-    def rows_in_parts(self, query: str) -> Iterator[list[Any]]:
-        """The same of a query without parameters, in parts, by a cursor of the server."""
+    def rows_in_parts(self, query: str, **values: object) -> Iterator[list[Any]]:
+        """The same in parts, by a cursor of the server."""
         with (
             self.snapshot(),
             reported(self._place),
             self._session.cursor(name=query, binary=True) as cursor,
         ):
-            cursor.execute(SQL[query].encode())
+            cursor.execute(SQL[query].encode(), values)
             while rows := cursor.fetchmany(_ROWS_AT_ONCE):
                 yield rows
 
@@ -164,7 +169,7 @@ class PostgresConnection(Connection):
             self._is_within = True
             try:
                 yield
-                is_numbered = self._is_writer and self._number(session)
+                is_numbered = self._writes and self._number(session)
             except BaseException:
                 try:
                     if not session.closed:

@@ -126,11 +126,12 @@ def unsound_column(query: str, rows: Sequence[tuple[Any, ...]]) -> str | None:
                 if not word.endswith("?"):
                     return f"nothing for a {word}"
                 types.remove(_NOTHING)
-                held = tuple(value for value in held if value is not None)
+                if types and types <= _REAL:
+                    held = tuple(value for value in held if value is not None)
             if strange := types - kind.types:
                 return f"{strange.pop().__name__} for a {word.removesuffix('?')}"
             if (
-                held
+                types
                 and kind.types <= _REAL
                 and not kind.least <= min(held) <= max(held) <= kind.most
             ):

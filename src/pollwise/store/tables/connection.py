@@ -51,6 +51,11 @@ class Connection(ABC):
     def __init__(self, path: Place) -> None:
         self.path = path
 
+    @property
+    @abstractmethod
+    def is_writer(self) -> bool:
+        """Whether it is that of the one that alone changes pages."""
+
     @abstractmethod
     def close(self) -> None:
         """End the use of the database; closing twice is no error."""
@@ -60,8 +65,8 @@ class Connection(ABC):
         """The rows of a query; `StoreError` if they hold what nobody wrote."""
 
     @abstractmethod
-    def rows_in_parts(self, query: str) -> Iterator[list[Any]]:
-        """The same of a query without parameters, in parts, for whom one list would be too long.
+    def rows_in_parts(self, query: str, **values: object) -> Iterator[list[Any]]:
+        """The same in parts, for whom one list would be too long.
 
         They are of one state of the database; nothing may be written before the last one.
         """

@@ -12,13 +12,14 @@ neither.
 import json
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.array_growth import enlarged
 from pollwise.errors import StateError
 from pollwise.store.place import Place
 from pollwise.store.tables.connection import Connection, Writer
@@ -26,6 +27,8 @@ from pollwise.store.tables.rows import Row
 from pollwise.types import StateDict
 
 __all__ = [
+    "LearnedPart",
+    "learned_parts",
     "pack_rows",
     "pack_shared",
     "read_learned",
@@ -39,6 +42,7 @@ _PREFIX = "page."
 _MARK = "crc32 "
 _CHECKSUM = 4
 _RESIDUE = 0x2144DF1C
+_UNFIT = "bytes that do not fit their checksum"
 _LAYOUTS = 16
 """Those that are remembered, with their dtypes: each commit has the same one. So are shapes."""
 _AT_ONCE = 10_000
@@ -73,48 +77,98 @@ def save_learned(writer: Writer, state: StateDict) -> None:
     )
 
 
-def read_learned(connection: Connection) -> StateDict | None:
-    """See `Store.load_learned`."""
+def read_learned(connection: Connection, parts: Iterator["LearnedPart"]) -> StateDict | None:
+    """See `Store.load_learned`; `parts` are the `learned_parts` of all pages."""
     try:
         with connection.snapshot():
             layouts = dict(connection.rows("learned_layouts"))
-            # Joined at once: apart, the rows of a million pages would take twice the memory.
-            parts = [_joined(layouts, rows) for rows in connection.rows_in_parts("learned_pages")]
+            if not layouts:
+                return None
+            state = _unpacked_alike(connection.path, layouts, parts)
             shared = connection.rows("learned_shared")
-        return _state_of(connection.path, layouts, parts, shared) if layouts else None
+        return state | unpack_shared(
+            [
+                (
+                    name,
+                    dtype.removeprefix(_MARK),
+                    shape,
+                    _checked(data) if dtype.startswith(_MARK) else data,
+                )
+                for name, dtype, shape, data in shared
+            ]
+        )
     except StateError:
         raise
     except (ValueError, TypeError, LookupError, OverflowError, SyntaxError) as error:
         raise connection.damaged(f"what was learned: {error}") from error
 
 
-class _Part(NamedTuple):
-    """Some pages: the layouts of their rows, the ids, the sizes that rows have, and all bytes."""
+def learned_parts(connection: Connection, first: int, behind: int) -> Iterator["LearnedPart"]:
+    """What was learned of the pages with ids from `first` on and below `behind`, by id.
+
+    `ValueError` or `LookupError` if it is damaged.
+    """
+    with connection.snapshot():
+        layouts = dict(connection.rows("learned_layouts"))
+        # Joined at once: apart, the rows of a million pages would take twice the memory.
+        for rows in connection.rows_in_parts("learned_pages", first=first, behind=behind):
+            yield _joined(layouts, rows)
+
+
+class LearnedPart(NamedTuple):
+    """Some pages: the layouts of their rows, the ids, the sizes that rows have, and all bytes.
+
+    Between two rows are so many bytes that are of neither.
+    """
 
     layouts: frozenset[int]
     page_ids: NDArray[np.int64]
     sizes: frozenset[int]
     data: bytes
+    between: int = 0
 
 
-def _joined(layouts: dict[int, str], rows: Sequence[Row]) -> _Part:
+def _joined(layouts: dict[int, str], rows: Sequence[Row]) -> LearnedPart:
     """Rows joined; `ValueError` if one does not fit its checksum."""
     page_ids, layout_ids, packed = zip(*rows, strict=True)
-    marked = {number: layouts[number].startswith(_MARK) for number in set(layout_ids)}
+    ids, used = np.array(page_ids, np.int64), frozenset(layout_ids)
+    marked = {number: layouts[number].startswith(_MARK) for number in used}
+    sizes = set(map(len, packed))
+    if all(marked.values()) and len(sizes) == 1:  # nearly always
+        data, size = b"".join(packed), sizes.pop()
+        if size < _CHECKSUM or zlib.crc32(data) != _checksum_of_all(size, len(rows)):
+            raise ValueError(_UNFIT)
+        return LearnedPart(used, ids, frozenset({size - _CHECKSUM}), data, _CHECKSUM)
     plain = [
         _checked(data) if marked[layout_id] else data
         for layout_id, data in zip(layout_ids, packed, strict=True)
     ]
-    ids = np.array(page_ids, np.int64)
-    return _Part(frozenset(layout_ids), ids, frozenset(map(len, plain)), b"".join(plain))
+    return LearnedPart(used, ids, frozenset(map(len, plain)), b"".join(plain))
 
 
-def _state_of(
-    path: Place, layouts: dict[int, str], parts: list[_Part], shared: list[Row]
+@lru_cache(_LAYOUTS)
+def _checksum_of_all(size: int, rows: int) -> int:
+    """That of rows of one size, joined, each of which fits its own checksum.
+
+    It is the same for all such rows, as a CRC is linear: what a row adds to that of the rows before
+    depends on its size alone. Any change of one row that its own checksum shows, this shows too; of
+    changes of several rows it misses one in 2³².
+    """
+    return zlib.crc32(_with_checksum(bytes(size - _CHECKSUM)) * rows)
+
+
+def _unpacked_alike(
+    path: Place, layouts: dict[int, str], parts: Iterator[LearnedPart]
 ) -> StateDict:
+    """What was learned of the pages in all parts; `StateError` if they have several layouts."""
     columns = {number: text.removeprefix(_MARK) for number, text in layouts.items()}
-    used = {columns[number] for part in parts for number in part.layouts}
-    used = used or {columns[max(columns)]}
+    used = set[str]()
+    unpacked: _Unpacked | None = None
+    for part in parts:
+        used |= {columns[number] for number in part.layouts}
+        if len(used) == 1:
+            unpacked = _Unpacked(*used) if unpacked is None else unpacked
+            unpacked.extend(part)
     if len(used) > 1:
         names = "; ".join(
             ", ".join(column[0] for column in json.loads(layout))
@@ -124,18 +178,7 @@ def _state_of(
             f"{path} holds what {len(used)} different policies learned ({names}):"
             " forget it and learn anew, or go back to a copy of the file"
         )
-    state = _unpacked(used.pop(), parts)
-    return state | unpack_shared(
-        [
-            (
-                name,
-                dtype.removeprefix(_MARK),
-                shape,
-                _checked(data) if dtype.startswith(_MARK) else data,
-            )
-            for name, dtype, shape, data in shared
-        ]
-    )
+    return (_Unpacked(columns[max(columns)]) if unpacked is None else unpacked).state
 
 
 def _with_checksum(data: bytes) -> bytes:
@@ -146,7 +189,7 @@ def _checked(data: bytes) -> bytes:
     """The bytes without the checksum that follows them; `ValueError` if it is wrong."""
     # That of bytes and their checksum together is always the same one.
     if zlib.crc32(data) != _RESIDUE or len(data) < _CHECKSUM:
-        raise ValueError("bytes that do not fit their checksum")
+        raise ValueError(_UNFIT)
     return data[:-_CHECKSUM]
 
 
@@ -185,30 +228,33 @@ def unpack_rows(layout: str, rows: Sequence[tuple[int, bytes]]) -> StateDict:
     """`page_ids` and the `page.*` arrays of packed rows; `StateError` if a row does not fit."""
     page_ids, packed = zip(*rows, strict=True) if rows else ((), ())
     ids = np.array(page_ids, np.int64)
-    return _unpacked(
-        layout, [_Part(frozenset(), ids, frozenset(map(len, packed)), b"".join(packed))]
-    )
+    unpacked = _Unpacked(layout)
+    unpacked.extend(LearnedPart(frozenset(), ids, frozenset(map(len, packed)), b"".join(packed)))
+    return unpacked.state
 
 
-def _unpacked(layout: str, parts: Sequence[_Part]) -> StateDict:
-    dtype = _row_dtype(layout)
-    if any(part.sizes - {dtype.itemsize} for part in parts):
-        raise StateError(
-            f"a page's learned state has not the {dtype.itemsize} bytes of its columns:"
-            " forget it and learn anew"
-        )
-    ids = np.concatenate([np.zeros(0, np.int64), *(part.page_ids for part in parts)])
-    columns = {name: dtype[name] for name in dtype.names or ()}
-    state: StateDict = {_PAGE_IDS: ids}
-    state |= {name: np.empty((len(ids), *own.shape), own.base) for name, own in columns.items()}
-    begin = 0
-    for part in parts:
-        end = begin + len(part.page_ids)
-        records: NDArray[np.void] = np.ndarray(end - begin, dtype=dtype, buffer=part.data)
-        for name in columns:
-            state[name][begin:end] = records[name]
-        begin = end
-    return state
+class _Unpacked:
+    """The rows of one layout, part by part: all of them joined would be in memory twice."""
+
+    def __init__(self, layout: str) -> None:
+        self._dtype = dtype = _row_dtype(layout)
+        self.state: StateDict = {_PAGE_IDS: np.zeros(0, np.int64)}
+        for name in dtype.names or ():
+            self.state[name] = np.zeros((0, *dtype[name].shape), dtype[name].base)
+
+    def extend(self, part: LearnedPart) -> None:
+        """Take in more pages; `StateError` if their rows have another size."""
+        dtype = self._dtype
+        if part.sizes - {dtype.itemsize}:
+            raise StateError(
+                f"a page's learned state has not the {dtype.itemsize} bytes of its columns:"
+                " forget it and learn anew"
+            )
+        count, strides = len(part.page_ids), (dtype.itemsize + part.between,)
+        records: NDArray[Any] = np.ndarray(count, dtype, part.data, strides=strides)
+        for name, before in self.state.items():
+            array = self.state[name] = enlarged(before, count)
+            array[len(before) :] = part.page_ids if name == _PAGE_IDS else records[name]
 
 
 def pack_shared(state: StateDict) -> list[tuple[str, str, str, bytes]]:

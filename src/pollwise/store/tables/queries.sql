@@ -39,16 +39,16 @@ SELECT COUNT(*) FROM pages WHERE removed_at IS NULL;
 SELECT COUNT(*) FROM pages WHERE removed_at IS NULL AND duplicate_of IS NOT NULL;
 
 -- name: watched_pages
--- What a run needs of all watched pages, in the order of their ids, beside watched_wishes.
+-- What a run needs of watched pages with ids within bounds, in the order of these, beside watched_wishes.
 SELECT id, url, weight, seen_at, outcome, gone, name,
        etag, last_modified, body_hash, text_hash, earlier_hashes, items, noise, scope
-FROM pages WHERE removed_at IS NULL ORDER BY id;
+FROM pages WHERE removed_at IS NULL AND id >= :first AND id < :behind ORDER BY id;
 
 -- name: watched_wishes
--- What else is wanted of watched pages, in the order of their ids; not of those of which nothing is, as of most.
+-- What else is wanted of watched pages with ids within bounds, in the order of these; not of those of which nothing is, as of most.
 SELECT id, cost, longest_interval, shortest_interval, paused, tags, selected, ignored, rendered
 FROM pages
-WHERE removed_at IS NULL AND NOT (
+WHERE removed_at IS NULL AND id >= :first AND id < :behind AND NOT (
     cost = 1.0 AND longest_interval IS NULL AND shortest_interval IS NULL AND NOT paused
     AND tags = '' AND selected = '' AND ignored = '' AND NOT rendered
 )
@@ -137,8 +137,9 @@ INSERT INTO learned_shared (name, dtype, shape, data) VALUES (:name, :dtype, :sh
 SELECT id, layout FROM learned_layouts ORDER BY id;
 
 -- name: learned_pages
--- What was learned of all watched pages.
-SELECT page_id, layout_id, data FROM learned_pages ORDER BY page_id;
+-- What was learned of watched pages with ids within bounds, in the order of these.
+SELECT page_id, layout_id, data FROM learned_pages
+WHERE page_id >= :first AND page_id < :behind ORDER BY page_id;
 
 -- name: learned_shared
 -- What all pages share.

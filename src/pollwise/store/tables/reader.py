@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 from typing import TypeVar
 from uuid import UUID
 
@@ -34,7 +35,7 @@ from pollwise.store.retention import KEPT_POLLS
 from pollwise.store.tables.bodies import unpack_body, unpack_head
 from pollwise.store.tables.connection import Connection
 from pollwise.store.tables.documents import read_documents, undamaged
-from pollwise.store.tables.learned import read_learned
+from pollwise.store.tables.learned import LearnedPart, learned_parts, read_learned
 from pollwise.store.tables.receivers import read_receivers
 from pollwise.store.tables.rows import (
     Row,
@@ -49,7 +50,7 @@ from pollwise.store.tables.rows import (
 )
 from pollwise.store.tables.subscriptions import read_subscriptions
 from pollwise.types import Observation, StateDict
-from pollwise.watched_pages import WatchedPages
+from pollwise.watched_pages import WatchedPages, WatchedPart
 
 __all__ = ["CHANGED_SETTINGS", "TableReader"]
 
@@ -63,6 +64,10 @@ _CHANGES_AT_ONCE = 200
 _URLS_AT_ONCE = 2_000
 _LARGEST_NUMBER = 2**63 - 1
 """That a database takes."""
+_TOGETHER = 20
+"""Parts of the rows of pages that are taken in together: what many pages have is told once."""
+_BEHIND_ALL = 2**31
+"""Above the ids of all pages."""
 
 
 class TableReader:
@@ -84,12 +89,29 @@ class TableReader:
 
     def watched_pages(self) -> WatchedPages:
         pages = WatchedPages()
-        with self._connection.snapshot():
-            wishes = watched_wishes(self._connection.rows_in_parts("watched_wishes"))
-            for rows in self._connection.rows_in_parts("watched_pages"):
-                with self._undamaged():
-                    pages.extend(watched_part(rows, wishes))
+        for part in self._parts_of_all(TableReader.watched_parts):
+            pages.extend(part)
         return pages
+
+    def _parts_of_all(self, read: Callable[["TableReader", int, int], Iterator[T]]) -> Iterator[T]:
+        """What `read` gives of the pages of all ids, in their order."""
+        return read(self, 0, _BEHIND_ALL)
+
+    def watched_parts(self, first: int, behind: int) -> Iterator[WatchedPart]:
+        """What a run needs of the watched pages with ids from `first` on and below `behind`, by id.
+
+        They are of one state; nothing may be written before the last one.
+        """
+        ids = {"first": first, "behind": behind}
+        with self._connection.snapshot():
+            wishes = watched_wishes(self._connection.rows_in_parts("watched_wishes", **ids))
+            parts = self._connection.rows_in_parts("watched_pages", **ids)
+            while True:
+                with self._undamaged():
+                    part = watched_part(islice(parts, _TOGETHER), wishes)
+                if part is None:
+                    return
+                yield part
 
     def each_outline(self) -> Iterator[PageOutline]:
         for rows in self._connection.rows_in_parts("page_outlines"):
@@ -288,7 +310,11 @@ class TableReader:
         return undamaged(self.path, page_id, unpack_head, rows[0][0]) if rows else b""
 
     def load_learned(self) -> StateDict | None:
-        return read_learned(self._connection)
+        return read_learned(self._connection, self._parts_of_all(TableReader.learned_parts))
+
+    def learned_parts(self, first: int, behind: int) -> Iterator[LearnedPart]:
+        """The same of what was learned of them, see `learned.learned_parts`."""
+        return learned_parts(self._connection, first, behind)
 
     def has_learned(self) -> bool:
         return bool(self._connection.rows("learned_layouts"))

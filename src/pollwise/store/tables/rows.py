@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple
 from operator import attrgetter
 from sys import intern
-from typing import Any
+from typing import Any, TypeVar
 
 from pollwise.checks import is_finite, read_json
 from pollwise.errors import InputError
 from pollwise.kinds import kind_of
-from pollwise.page_columns import Coded, SharedTerms, coded
+from pollwise.page_columns import SharedTerms
 from pollwise.store.records import (
     ChangeKind,
     FoundItem,
@@ -26,7 +26,7 @@ from pollwise.store.records import (
 )
 from pollwise.store.tables.noise import pack_noise, unpack_noise
 from pollwise.types import Observation, Outcome, Page
-from pollwise.watched_pages import WatchedPart, memory_of
+from pollwise.watched_pages import PackedColumns, Texts, WatchedPart, memory_of
 
 __all__ = [
     "Row",
@@ -47,6 +47,7 @@ __all__ = [
 ]
 
 Row = tuple[Any, ...]
+T = TypeVar("T")
 
 _NO_NOISE = unpack_noise("")
 _OUTCOMES: dict[int | None, Outcome | None] = {None: None, **{int(one): one for one in Outcome}}
@@ -121,33 +122,52 @@ def watched_wishes(parts: Iterable[Sequence[Row]]) -> dict[int, Row]:
     return {row[0]: known.setdefault(row[1:], row[1:]) for rows in parts for row in rows}
 
 
-def watched_part(rows: Sequence[Row], wishes: Mapping[int, Row]) -> WatchedPart:
-    """From rows of the columns of the query `watched_pages`, at least one, and `watched_wishes`.
+def watched_part(parts: Iterable[Sequence[Row]], wishes: Mapping[int, Row]) -> WatchedPart | None:
+    """From rows of the columns of the query `watched_pages`, and `watched_wishes`; None: no rows.
 
     `ValueError` if the noise of a page is damaged. By columns, as a million rows are to be read
     within seconds.
     """
-    ids, urls, weights, seen_at, outcomes, gone, names, *others = zip(*rows, strict=True)
-    etags, last_modified, body_hashes, text_hashes, earlier, items, noise, scopes = others
-    terms = coded(zip(scopes, map(wishes.get, ids), strict=True))
-    return WatchedPart(
-        ids,
-        Coded([_shared_terms(*own) for own in terms.distinct], terms.numbers),
-        weights,
-        seen_at,
-        coded(map(kind_of, urls)),
-        outcomes,
-        gone,
-        urls,
-        names,
-        [told(etag) for etag in etags],
-        [told(text) for text in last_modified],
-        body_hashes,
-        text_hashes,
-        earlier,
-        items,
-        {page_id: unpack_noise(text) for page_id, text in zip(ids, noise, strict=True) if text},
-    )
+    numbers_of_terms: dict[tuple[str, Row | None], int] = {}
+    numbers_of_kinds: dict[str, int] = {}
+    columns = []
+    for rows in parts:
+        ids, urls, weights, seen_at, outcomes, gone, names, *others = zip(*rows, strict=True)
+        etags, last_modified, body_hashes, text_hashes, earlier, items, noise, scopes = others
+        packed = PackedColumns.of(
+            ids=ids,
+            terms=_numbered(numbers_of_terms, zip(scopes, map(wishes.get, ids), strict=True)),
+            weights=weights,
+            seen_at=seen_at,
+            kinds=_numbered(numbers_of_kinds, map(kind_of, urls)),
+            outcomes=outcomes,
+            gone=gone,
+            texts=Texts(
+                urls,
+                names,
+                [told(etag) for etag in etags],
+                [told(text) for text in last_modified],
+                body_hashes,
+                text_hashes,
+                earlier,
+                items,
+            ),
+            noise={
+                page_id: unpack_noise(text)
+                for page_id, text in zip(ids, noise, strict=True)
+                if text
+            },
+        )
+        columns.append(packed)
+    if not columns:
+        return None
+    terms = [_shared_terms(*own) for own in numbers_of_terms]
+    return WatchedPart(columns, terms, [*numbers_of_kinds])
+
+
+def _numbered(numbers: dict[T, int], values: Iterable[T]) -> list[int]:
+    """The numbers of values; new ones get the next."""
+    return [numbers.setdefault(value, len(numbers)) for value in values]
 
 
 def _shared_terms(scope: str, wishes: Row | None) -> SharedTerms:

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pollwise.errors import StateError
-from pollwise.store.tables.learned import pack_rows, pack_shared, unpack_rows, unpack_shared
+from pollwise.store.tables.learned import (
+    _joined,
+    _with_checksum,
+    pack_rows,
+    pack_shared,
+    unpack_rows,
+    unpack_shared,
+)
 from pollwise.types import StateDict
 
 dtypes = (
@@ -127,3 +134,28 @@ def test_damaged_bytes_are_refused() -> None:
     [(name, dtype, shape, data)] = pack_shared({"all": np.zeros((2, 2))})
     with pytest.raises(StateError, match=r"'all' has 31 bytes, not those of float64 \(2, 2\)"):
         unpack_shared([(name, dtype, shape, data[1:])])
+
+
+@given(st.data(), st.integers(0, 40), st.integers(1, 20))
+def test_one_checksum_of_many_rows_shows_what_that_of_each_would(
+    data: st.DataObject, size: int, count: int
+) -> None:
+    plain = data.draw(st.lists(st.binary(min_size=size, max_size=size), min_size=count))
+    rows = [(number, 1, _with_checksum(row)) for number, row in enumerate(plain)]
+    part = _joined({1: "crc32 []"}, rows)
+    assert part.page_ids.tolist() == [*range(len(plain))]
+    stride = size + part.between
+    assert [part.data[n * stride :][:size] for n in range(len(plain))] == plain
+    number, place = (data.draw(st.integers(0, most - 1)) for most in (len(rows), size + 4))
+    wrong = bytearray(rows[number][2])
+    wrong[place] ^= data.draw(st.integers(1, 255))
+    rows[number] = number, 1, bytes(wrong)
+    with pytest.raises(ValueError, match="do not fit their checksum"):
+        _joined({1: "crc32 []"}, rows)
+
+
+def test_rows_without_checksums_join_those_that_have_them() -> None:
+    part = _joined({1: "[]", 2: "crc32 []"}, [(0, 1, b"ab"), (7, 2, _with_checksum(b"cd"))])
+    assert (part.data, part.sizes, part.between) == (b"abcd", {2}, 0)
+    with pytest.raises(ValueError, match="do not fit their checksum"):
+        _joined({2: "crc32 []"}, [(0, 2, b"abc")])

@@ -1,0 +1,88 @@
+"""Pages that several processes read are those that one would read."""
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pollwise.errors import StoreError
+from pollwise.store import Store
+from pollwise.store.records import PageRecord
+from pollwise.store.tables import side_by_side
+from pollwise.store.tables import store as tables
+from pollwise.watched_pages import Watched
+
+from ..odd_pages import add_odd_pages
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setattr(side_by_side, "_AT_ONCE", 7)
+    monkeypatch.setattr(tables, "_VERY_MANY", 2)
+    monkeypatch.setattr(tables, "usable_cores", lambda: 2)
+    with Store.open(tmp_path / "pages.db") as store:
+        add_odd_pages(store)
+        yield store
+
+
+def as_watched(record: PageRecord) -> Watched:
+    return Watched(record.page, record.memory, record.gone, record.outcome)
+
+
+def test_they_are_as_in_their_records_and_in_the_order_of_their_ids(store: Store) -> None:
+    watched = store.watched_pages()
+    assert [*watched.items()] == [(one.page.id, as_watched(one)) for one in store.pages()]
+    assert [*watched.columns()] == [one.page for one in store.pages()]
+    assert all(watched.find(one.page.url) == one.page.id for one in store.pages())
+
+
+def test_what_was_learned_is_what_one_process_reads(store: Store) -> None:
+    with Store.open_readonly(store.path) as reader:
+        one = reader.load_learned()
+    assert one is not None
+    assert len(one["page_ids"]) > 20
+    np.testing.assert_equal(store.load_learned(), one)
+
+
+def test_a_reader_beside_which_others_write_reads_alone(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(side_by_side, "read_side_by_side")
+    with Store.open_readonly(store.path) as reader:
+        assert len(reader.watched_pages()) == store.count_pages()
+    with pytest.raises(ImportError):
+        store.watched_pages()
+
+
+def unlucky(
+    connection: Connection, read: Any, place: Path, bounds: Sequence[tuple[int, int]]
+) -> None:
+    """As `_tell`, but for a process that dies of some pages."""
+    tell(connection, read, place, [each for each in bounds if each[0] < 21])
+    os._exit(1)
+
+
+tell = side_by_side._tell
+
+
+def test_what_a_process_leaves_that_dies_is_read_here(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(side_by_side, "_tell", unlucky)
+    assert dict(store.watched_pages()) == {one.page.id: as_watched(one) for one in store.pages()}
+
+
+def test_what_is_wrong_with_a_page_is_told_as_by_one_process(store: Store, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "pages.db")) as other, other:
+        other.execute("UPDATE pages SET noise = '[' WHERE id = 30")
+        other.execute("UPDATE learned_pages SET data = zeroblob(length(data)) WHERE page_id = 30")
+    with pytest.raises(StoreError, match=r"pages.db: a page is damaged .*: restore a copy"):
+        store.watched_pages()
+    with pytest.raises(StoreError, match=r"pages.db is damaged: restore a copy, .*checksum"):
+        store.load_learned()
