@@ -26,7 +26,7 @@ from pollwise.store.records import (
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
 from pollwise.watched_pages import Watched
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 
 TWO_PAGE_POLICIES = ("ucb1", "ucb1-raw", "ts", "gp-ucb")
 

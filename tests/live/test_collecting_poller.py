@@ -20,7 +20,8 @@ from pollwise.types import Observation, Outcome, Page, PageMemory
 from pollwise.web import deadlines
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.polite_fetcher import PoliteFetcher
-from pollwise.web.poller import PollReport, WebPoller
+from pollwise.web.poll_reports import PollReport
+from pollwise.web.poller import WebPoller
 from pollwise.web.robots_txt import RobotsTxt
 from pollwise.web.sitemaps import SitemapEntry
 

@@ -25,7 +25,7 @@ from pollwise.watched_pages import Watched
 from pollwise.web.fetcher import HttpFetcher
 from pollwise.web.hubs import Hubs
 from pollwise.web.own_servers import listen_on
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 
 PATIENCE = 60.0
 """Seconds after which what does not happen is a failure."""

@@ -25,7 +25,8 @@ from pollwise.store.records import Discovery, PollResult
 from pollwise.types import Outcome, Page, PageMemory, Version
 from pollwise.web.deadlines import time_limit
 from pollwise.web.fetcher import FetchResult, Now, follow_none
-from pollwise.web.poller import LONGEST_POLL, PollReport, WebPoller
+from pollwise.web.poll_reports import PollReport
+from pollwise.web.poller import LONGEST_POLL, WebPoller
 from pollwise.web.robots_rules import Rules
 from pollwise.web.sitemaps import SitemapEntry, parse_sitemap
 from pollwise.web.urls import origin_of, scope_of

@@ -22,7 +22,7 @@ from pollwise.relevance.topic_filter import TopicFilter
 from pollwise.store.records import Collected, Discoveries, Discovery, PageRecord, PollResult
 from pollwise.types import Links, Outcome, Page, discovered_page
 from pollwise.web.crawl_urls import host_of
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 from pollwise.web.reading.parsed_page import Link
 from pollwise.web.sitemaps import SitemapEntry
 from pollwise.web.urls import joined

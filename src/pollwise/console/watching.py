@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pollwise.live.progress import Progress
     from pollwise.settings import WatchSettings
     from pollwise.watched_pages import Watched
-    from pollwise.web.poller import PollReport
+    from pollwise.web.poll_reports import PollReport
 
 __all__ = ["Detail", "WatchDisplay", "trouble_of"]
 

@@ -38,7 +38,8 @@ from pollwise.types import Outcome, Page, PageMemory, Version
 from pollwise.watched_pages import Watched
 from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.own_headers import OwnHeaders, read_own_headers
-from pollwise.web.poller import Poller, PollReport
+from pollwise.web.poll_reports import PollReport
+from pollwise.web.poller import Poller
 from pollwise.web.reading.page_parser import parse_page
 from pollwise.web.traffic import Traffic
 from pollwise.web.urls import canonical, plain_scopes, scope_of

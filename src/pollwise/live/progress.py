@@ -20,7 +20,7 @@ from pollwise.store.records import ChangeKind, Discoveries
 from pollwise.types import Observation, Outcome, Page, PageMemory, has_same_parts, seen_page
 from pollwise.watched_pages import Watched
 from pollwise.web.noise.by_hand import MaskChange
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 
 __all__ = ["Progress", "heeded", "progress_of", "remask"]
 

@@ -9,7 +9,8 @@ from pollwise.store.records import PollResult
 from pollwise.types import Outcome, Page, has_same_parts
 from pollwise.watched_pages import Watched
 from pollwise.web.noise.by_hand import MaskChange
-from pollwise.web.poller import BegunPoll, Poller, PollReport
+from pollwise.web.poll_reports import PollReport
+from pollwise.web.poller import BegunPoll, Poller
 
 __all__ = ["MANY", "UnderWay"]
 

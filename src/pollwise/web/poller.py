@@ -1,33 +1,12 @@
-"""One poll of one page of the live web: robots.txt, fetch, and what the answer means.
+"""One poll of one page of the live web: robots.txt, fetch, and a look for noise.
 
-=================================  =========  ==================================================
-answer                             outcome    besides
-=================================  =========  ==================================================
-200 or 203, content differs        CHANGED    a `Version`, also for the first copy.
-                                              `reverted`: the content of an earlier version
-200 or 203, content is the same    UNCHANGED  (by `pollwise.web.change`)
-304                                UNCHANGED  costs `not_modified_cost` times the cost of the page
-404, 410                           GONE
-429, 503                           FAILED     with Retry-After: `HostBlocked`
-not asked, as this machine or a    POSTPONED  (`PostponedError`)
-host on the way lacks room
-a redirect, if none is followed    UNCHANGED  `redirected_to`; a page without content
-200 or 203, a selector matches     FAILED     also if the content is too broken to be read as what
-nothing                                       it is
-robots.txt disallows the page      FAILED     not fetched
-robots.txt cannot be fetched       FAILED     not fetched; `HostBlocked` until it is asked again, if
-                                              the scope has no other origin, or it is 429 or 503
-                                              with Retry-After
-everything else                    FAILED
-a page that is to be rendered      the same   of what the browser shows; it costs a unit a request
-=================================  =========  ==================================================
+What an answer means is told in `pollwise.web.poll_reports`.
 """
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable, Container, Mapping
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
@@ -35,27 +14,31 @@ from typing import Any, Protocol, TypeVar
 from pollwise.errors import InputError, NoNetworkError, PostponedError
 from pollwise.events import HostBlocked, HostFreed, HostPaced, Unanswered
 from pollwise.sources.reading import LARGE, takes_long
-from pollwise.sources.view import NO_HUB, WHOLE, HubLinks, Parts, UnreadableError
-from pollwise.store.records import Discoveries, FoundItem, PollResult
+from pollwise.sources.view import Parts, UnreadableError
+from pollwise.store.records import PollResult
 from pollwise.types import (
-    Item,
     Observation,
     Outcome,
     Page,
     PageMemory,
-    Version,
-    plain_observation,
 )
 from pollwise.web.beside import Beside
-from pollwise.web.change import Comparison, unmodified
 from pollwise.web.deadlines import time_limit
 from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none
-from pollwise.web.headers import parse_http_date
 from pollwise.web.hubs import Hubs
-from pollwise.web.large_bodies import Release, release_nothing
 from pollwise.web.noise.looks import Copy, found_nothing, is_due
 from pollwise.web.own_network import OwnNetwork
 from pollwise.web.polite_fetcher import APART, BegunFetch, PoliteFetcher
+from pollwise.web.poll_reports import (
+    Notice,
+    PollReport,
+    at_cost,
+    failed,
+    hub_links,
+    judged,
+    of_content,
+    unanswered,
+)
 from pollwise.web.robots_rules import Rules
 from pollwise.web.robots_txt import RobotsTxt
 from pollwise.web.seeing import (
@@ -67,10 +50,10 @@ from pollwise.web.seeing import (
     see,
     see_plainly,
 )
-from pollwise.web.stops import OVERLOADED, of_robots, of_status
-from pollwise.web.urls import divided, joined, origin_of, scope_of
+from pollwise.web.stops import OVERLOADED, of_robots
+from pollwise.web.urls import divided, origin_of, scope_of
 
-__all__ = ["LONGEST_POLL", "BegunPoll", "Notice", "PollReport", "Poller", "Recall", "WebPoller"]
+__all__ = ["LONGEST_POLL", "BegunPoll", "Poller", "Recall", "WebPoller"]
 
 T = TypeVar("T")
 
@@ -83,38 +66,6 @@ LONGEST_POLL = 240.0
 _LARGE_LOOK = 16 * 1024
 """Bytes from which on three bodies are searched for noise beside the loop."""
 _MANY_SCOPES = 10_000
-
-Notice = HostBlocked | HostPaced | Unanswered
-"""What a poll tells of the page's host, for the scheduler."""
-
-
-@dataclass(slots=True)  # not frozen: as `FetchResult`
-class PollReport:
-    """Everything that one poll brought: its `result`, and what it tells of the page's host.
-
-    For collections: `robots_tag` is the X-Robots-Tag of the answer, `redirected_to` the canonical
-    URL of a redirect that was not followed. `reread` is the content of an unchanged page whose
-    markup, or X-Robots-Tag, may still tell robots something new. `discovered` is what the poll
-    meant for the collection (None: there is none).
-
-    `answered_by` is the canonical URL that answered after redirects; None: that of the page itself,
-    or nobody did. `hub_links` are those of the page, by absolute URLs, that of the hub canonical;
-    None: as before. `left_out` says which items of a list were not read; empty: all were, or it was
-    not read again.
-
-    Call `release` when the report was committed and its content is held no more.
-    """
-
-    result: PollResult
-    notices: tuple[Notice, ...] = ()
-    robots_tag: str | None = None
-    redirected_to: str | None = None
-    answered_by: str | None = None
-    reread: Version | None = None
-    discovered: Discoveries | None = None
-    hub_links: HubLinks | None = None
-    left_out: str = ""
-    release: Release = field(default=release_nothing, compare=False, repr=False)
 
 
 class Poller(Protocol):
@@ -250,7 +201,7 @@ class WebPoller:
             return self.postponed(page, memory, rules, error)
         except TimeoutError:
             return self.timed_out(page, memory)
-        page = _at_cost(page, result)
+        page = at_cost(page, result)
         with ExitStack() as place:
             place.callback(result.release)
             seen = NOTHING
@@ -319,7 +270,7 @@ class WebPoller:
                             page.url, PageMemory(), may_follow=self._may_follow, again=True
                         )
                         places.callback(again.release)
-                        cost += _at_cost(page, again).cost
+                        cost += at_cost(page, again).cost
                         notices += self._blocked(page, again, self._clock())
                         usable = again.error is None and again.status in (200, 203)
                         if not usable or again.content_type != told:
@@ -346,7 +297,7 @@ class WebPoller:
                 compared = found_nothing(compared)
             except asyncio.CancelledError:
                 compared = seen.compared  # the run ends: what the poll found counts all the same
-        looked = _compared(page, memory, result, replace(seen, compared=compared), polled_at)
+        looked = of_content(page, memory, result, replace(seen, compared=compared), polled_at)
         observation = looked.result.observation
         observation = replace(observation, cost=observation.cost + cost)
         poll = replace(looked.result, observation=observation)
@@ -373,9 +324,17 @@ class WebPoller:
             notices += self._blocked(page, result, now)
         if result.unanswered:
             notices += (Unanswered(now, page.id),)
-        report = self._judged(page, memory, result, seen, now)
+        report = judged(
+            page,
+            memory,
+            result,
+            seen,
+            now,
+            not_modified_cost=self._not_modified_cost,
+            follows=self._may_follow is not follow_none,
+        )
         answered_by = result.final_url if result.final_url != page.url else None
-        links, tag = _hub_links(result, seen), result.robots_tag
+        links, tag = hub_links(result, seen), result.robots_tag
         is_plain = result.status == 304 and seen is NOTHING  # there is no body to be released
         if is_plain and not (notices or answered_by or tag) and links is None:
             return report
@@ -395,7 +354,7 @@ class WebPoller:
         Nothing is known of changes, and what is remembered stays, for when it can be again.
         """
         now = self._clock()
-        return _failed(page, memory, now, error, self._paced(page, rules, now))
+        return failed(page, memory, now, error, self._paced(page, rules, now))
 
     def _blocked(self, page: Page, result: FetchResult, now: float) -> tuple[Notice, ...]:
         if result.status not in OVERLOADED or not result.retry_after:
@@ -407,7 +366,7 @@ class WebPoller:
     def timed_out(self, page: Page, memory: PageMemory) -> PollReport:
         """The report of a poll that took longer than `LONGEST_POLL`."""
         why = f"no answer within {LONGEST_POLL:g} s, with all that is asked for besides"
-        return _failed(page, memory, self._clock(), why)
+        return failed(page, memory, self._clock(), why)
 
     def postponed(
         self, page: Page, memory: PageMemory, rules: Rules | None, why: PostponedError
@@ -420,7 +379,7 @@ class WebPoller:
         observation = Observation(page.id, now, Outcome.POSTPONED, cost=page.cost)
         notices = () if rules is None else self._paced(page, rules, now)
         report = PollReport(PollResult(observation, memory, error=str(why)), notices)
-        return _unanswered(report) if isinstance(why, NoNetworkError) else report
+        return unanswered(report) if isinstance(why, NoNetworkError) else report
 
     def _refused(self, page: Page, memory: PageMemory, rules: Rules) -> PollReport:
         now = self._clock()
@@ -429,15 +388,15 @@ class WebPoller:
             error = f"disallowed by {origin}/robots.txt"
             if rules.is_too_long(page.url):
                 error = f"{origin}/robots.txt has too many rules for a URL as long as this"
-            return _failed(page, memory, now, error, self._paced(page, rules, now))
+            return failed(page, memory, now, error, self._paced(page, rules, now))
         error = of_robots(origin, rules.unreachable)
         # The rules are those of an origin, a block is that of a scope: another origin may answer.
         is_shared = page.scope in self._several_origins or page.scope in self._groups
         is_alone = not is_shared and len(self._origins(page)) == 1
         blocked = is_alone or rules.retry_after > 0
         until = HostBlocked(now, page.scope, rules.expires_at)
-        report = _failed(page, memory, now, error, (until,) if blocked else ())
-        return _unanswered(report) if rules.unanswered else report
+        report = failed(page, memory, now, error, (until,) if blocked else ())
+        return unanswered(report) if rules.unanswered else report
 
     def _paced(
         self, page: Page, rules: Rules, now: float, origin: str | None = None
@@ -480,33 +439,6 @@ class WebPoller:
             if len(origins) > 1 or any(delay > 0 for _, delay in origins.values())
         }
         self._kept = max(_MANY_SCOPES, 2 * len(self._told))
-
-    def _judged(
-        self,
-        page: Page,
-        memory: PageMemory,
-        result: FetchResult,
-        seen: Seen,
-        now: float,
-    ) -> PollReport:
-        if result.redirected_to is not None and self._may_follow is follow_none:
-            observation = _observed(page, memory, result, now, Outcome.UNCHANGED, page.cost)
-            moved = PollResult(observation, PageMemory())
-            return PollReport(moved, redirected_to=result.redirected_to)
-        if result.error is not None:
-            return _failed(page, memory, now, result.error)
-        if result.status in (404, 410):
-            gone = Observation(page.id, now, Outcome.GONE, cost=page.cost)
-            return PollReport(PollResult(gone, memory, status=result.status))
-        if result.status == 304:
-            cost = page.cost * self._not_modified_cost
-            observation = _observed(page, memory, result, now, Outcome.UNCHANGED, cost)
-            if memory.items:
-                observation = replace(observation, n_items=0, items=())
-            return PollReport(PollResult(observation, _remembered(result, unmodified(memory))))
-        if result.status in (200, 203):
-            return _compared(page, memory, result, seen, now)
-        return _failed(page, memory, now, of_status(result.status))
 
 
 class BegunPoll(asyncio.Future[PollReport]):
@@ -594,135 +526,3 @@ class BegunPoll(asyncio.Future[PollReport]):
         if self.fetch is not None and not self.done():
             self._fetcher.give_up(self.fetch)
             self.fetch = None
-
-
-def _hub_links(result: FetchResult, seen: Seen) -> HubLinks | None:
-    """What an answer says of hubs: by its headers, else by what was read of its body."""
-    links = result.hub_links if result.hub_links.hub else seen.hub_links
-    if links is None or not links.hub:
-        return links
-    try:
-        hub, topic = (joined(result.final_url, told) for told in (links.hub, links.topic))
-        # Hubs know a topic by the very words of its feed.
-        return HubLinks(hub, links.topic if links.topic.startswith("http") else topic)
-    except InputError:
-        return NO_HUB
-
-
-def _at_cost(page: Page, result: FetchResult) -> Page:
-    """The page at the cost of this fetch, if that was measured."""
-    return page if result.requests is None else replace(page, cost=float(result.requests))
-
-
-def _failed(
-    page: Page, memory: PageMemory, now: float, error: str, notices: tuple[Notice, ...] = ()
-) -> PollReport:
-    observation = Observation(page.id, now, Outcome.FAILED, cost=page.cost)
-    return PollReport(PollResult(observation, memory, error=error), notices)
-
-
-def _unanswered(report: PollReport) -> PollReport:
-    """A report that says, too, that no host has answered."""
-    seen = report.result.observation
-    told = Unanswered(seen.polled_at, seen.page_id)
-    return replace(report, notices=(*report.notices, told))
-
-
-def _compared(
-    page: Page, memory: PageMemory, result: FetchResult, seen: Seen, now: float
-) -> PollReport:
-    """The report of an answer with content."""
-    compared = seen.compared
-    # The validators are those of this answer alone, even if it sent none.
-    kept = _remembered(result, compared.memory)
-    version = Version(
-        page.id, now, result.content_type or "", result.body, compared.body_hash, result.head
-    )
-    # Of a page that was seen there is a copy, unless other parts of it count since.
-    can_tell = page.seen_at is None or memory.text_hash is not None
-    outcome = Outcome.CHANGED if compared.changed and can_tell else Outcome.UNCHANGED
-    observation = _observed(page, memory, result, now, outcome, page.cost)
-    if compared.items is not None:
-        observation = _with_items(observation, compared, page)
-    items = compared.items or ()
-    if items:
-        items = tuple(_located(item, result.final_url) for item in items)
-    poll = PollResult(
-        observation,
-        kept,
-        masked=compared.masked,
-        title=seen.title,
-        source=seen.kind,
-        items=items,
-    )
-    if compared.changed:
-        observation = replace(observation, reverted=compared.reverted and can_tell)
-        return PollReport(replace(poll, observation=observation, version=version))
-    same = compared.body_hash == memory.body_hash and result.robots_tag is None
-    return PollReport(poll, reread=None if same else version)
-
-
-def _located(item: FoundItem, base: str) -> FoundItem:
-    """An item of the list at `base` with its whole URL, if it tells a part of one."""
-    if item.url and "://" not in item.url:
-        with suppress(InputError):  # the list may tell anything
-            return replace(item, url=joined(base, item.url))
-    return item
-
-
-def _with_items(observation: Observation, compared: Comparison, page: Page) -> Observation:
-    """An observation of a list: what its items tell of time goes before what the server does."""
-    now = observation.polled_at
-    times = (item.published_at for item in compared.items or ())
-    items = tuple(
-        Item(published_at=time if time is not None and time <= now else None) for time in times
-    )
-    told = compared.changed_at
-    is_credible = told is not None and (page.seen_at or -math.inf) < told <= now
-    return replace(
-        observation,
-        n_items=len(items),
-        items=items,
-        last_changed_at=told if is_credible else None,
-    )
-
-
-def _remembered(result: FetchResult, memory: PageMemory) -> PageMemory:
-    """`memory` with the validators that the answer sent (RFC 9111 section 4.3.4)."""
-    # Why not after a redirect: see `pollwise.web.polite_fetcher`.
-    told = result.last_modified if result.final_url == result.url else None
-    etag, last_modified = result.etag or memory.etag, told or memory.last_modified
-    if (etag, last_modified) == (memory.etag, memory.last_modified):
-        return memory
-    return replace(memory, etag=etag, last_modified=last_modified)
-
-
-def _observed(
-    page: Page, memory: PageMemory, result: FetchResult, now: float, outcome: Outcome, cost: float
-) -> Observation:
-    changed_at = _last_changed_at(page, memory, result, now, outcome)
-    return plain_observation(page.id, now, outcome, changed_at, cost)
-
-
-def _last_changed_at(
-    page: Page, memory: PageMemory, result: FetchResult, now: float, outcome: Outcome
-) -> float | None:
-    """The time of Last-Modified (RFC 9110 section 8.8.2) if it is credible.
-
-    It must not be in the future. It must be earlier than Date, as pages made on demand are stamped
-    with the time of the answer. And a changed page changed after the latest copy. That of an
-    unchanged one may be later, which shows that the server tells something else; of a page of which
-    only parts count it shows nothing.
-    """
-    changed_at = parse_http_date(result.last_modified)
-    if changed_at is None or changed_at > now:
-        return None
-    if result.date is not None and changed_at >= result.date:
-        return None
-    if page.seen_at is None:
-        return changed_at
-    is_later = changed_at > page.seen_at
-    if outcome is Outcome.CHANGED:
-        return changed_at if is_later else None
-    all_counts = Parts.of(page) == WHOLE and not memory.noise.masks
-    return changed_at if all_counts or not is_later else None

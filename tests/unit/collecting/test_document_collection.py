@@ -17,7 +17,7 @@ from pollwise.sources.reading import read
 from pollwise.store.records import PageRecord, PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory
 from pollwise.web.change import fingerprint
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 from pollwise.web.sitemaps import SitemapEntry
 
 HOST = "sea.example"

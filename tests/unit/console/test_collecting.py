@@ -16,7 +16,7 @@ from pollwise.live.progress import Progress
 from pollwise.store.records import PollResult
 from pollwise.types import LikelyLink, Observation, Outcome, Page, PageMemory
 from pollwise.watched_pages import Watched
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 
 STANDING = Standing(polls=9, documents=3, relevant=1, fringe=7, hosts=6, taken=6.0)
 

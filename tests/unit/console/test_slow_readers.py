@@ -18,7 +18,7 @@ from pollwise.settings import WatchSettings
 from pollwise.store.records import PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory
 from pollwise.watched_pages import Watched
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 
 MANY = 20_000
 

@@ -15,7 +15,7 @@ from pollwise.settings import WatchSettings
 from pollwise.store.records import PollResult
 from pollwise.types import Noise, Observation, Outcome, Page, PageMemory, Version
 from pollwise.watched_pages import Watched
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 
 URL = "http://a.example/:smile:/[bold]page?" + "x" * 80
 WATCHED = {7: Watched(Page(7, URL, "a.example"), PageMemory())}

@@ -48,7 +48,7 @@ from pollwise.store.retention import parse_retention
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, Version
 from pollwise.watched_pages import Watched
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 
 A, B = "http://a.example/", "http://b.example/"
 

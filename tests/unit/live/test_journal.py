@@ -34,7 +34,7 @@ from pollwise.store.records import (
 )
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Links, Observation, Outcome, Page, PageMemory, Version
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 
 PAGES = [NewPage(f"http://{host}.example/{n}", host) for host in "ab" for n in range(3)]
 BAD = 4

@@ -12,7 +12,7 @@ from pollwise.store import Store
 from pollwise.store.records import Batch, FoundItem, NewPage, PollResult
 from pollwise.types import Observation, Outcome, Page, PageMemory
 from pollwise.watched_pages import Watched
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 
 SITE = "http://a.example/"
 DAY = 86_400.0

@@ -27,7 +27,7 @@ from pollwise.store.records import Discoveries, Discovery, PollResult
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory, Version
 from pollwise.watched_pages import Watched
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 
 ONE_A_SECOND = Budget(1.0)
 Answer = Callable[[Page, PageMemory], PollReport | Exception | None]

@@ -22,7 +22,7 @@ from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, MaskState, Observation, Outcome, Page, PageMemory, Version
 from pollwise.watched_pages import Watched
 from pollwise.web.change import Comparison, compare
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 
 URL = "http://a.example/"
 

@@ -17,7 +17,7 @@ from pollwise.store.records import PollResult
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
 from pollwise.watched_pages import Watched
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 
 RATE = 1 / 60
 """A poll a minute."""

@@ -16,7 +16,7 @@ from pollwise.scheduler.scheduler import Scheduler
 from pollwise.store.records import PollResult
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Observation, Outcome, Page, PageMemory
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 from pollwise.web.traffic import Traffic
 
 

@@ -18,7 +18,7 @@ from pollwise.store import Store
 from pollwise.store.records import Batch, Collected, Discoveries, NewPage, PollResult
 from pollwise.testing.fake_clock import FakeClock
 from pollwise.types import Budget, Links, Observation, Outcome, PageMemory
-from pollwise.web.poller import PollReport
+from pollwise.web.poll_reports import PollReport
 
 
 def test_a_run_begins_anew_by_a_clock_that_was_set():
