@@ -2,7 +2,8 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -68,13 +69,23 @@ def unlucky(
     os._exit(1)
 
 
+def killed(
+    connection: Connection, read: Any, place: Path, bounds: Sequence[tuple[int, int]]
+) -> None:
+    """As `_tell`, but for a process that dies within an answer."""
+    tell(connection, read, place, bounds[:1])
+    os.write(connection.fileno(), struct.pack("!i", 1000) + b"a part")
+    os._exit(1)
+
+
 tell = side_by_side._tell
 
 
+@pytest.mark.parametrize("dying", [unlucky, killed])
 def test_what_a_process_leaves_that_dies_is_read_here(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch, dying: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr(side_by_side, "_tell", unlucky)
+    monkeypatch.setattr(side_by_side, "_tell", dying)
     assert dict(store.watched_pages()) == {one.page.id: as_watched(one) for one in store.pages()}
 
 
