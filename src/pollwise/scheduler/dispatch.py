@@ -186,13 +186,17 @@ class Dispatch:
 
     def signal(self, page_ids: Sequence[int], at: float) -> None:
         """Somebody knew at a time that pages had changed; unknown ids are ignored."""
-        self._signalled |= {one: at for one in page_ids if one in self.pages}
+        for one in page_ids:
+            if one in self.pages:
+                self._signalled.pop(one, None)  # so that the latest ones are the last
+                self._signalled[one] = at
         if isinstance(self.policy, Signalling):
             self.policy.signal(page_ids, at)
 
     def pending_signals(self) -> dict[int, float]:
         """When pages were signalled that had no answer since, of the latest thousand."""
-        return dict(islice(reversed(self._signalled.items()), _MOST_SIGNALS_TOLD))
+        latest = [*islice(reversed(self._signalled.items()), _MOST_SIGNALS_TOLD)]
+        return dict(reversed(latest))
 
     def load_signals(self, at: Mapping[int, float]) -> None:
         """Put `pending_signals` of an earlier run back; unknown ids are ignored."""
