@@ -40,6 +40,8 @@ T = TypeVar("T")
 
 _VERY_MANY = 300_000
 """Pages that are read sooner by several processes, each of which takes half a second to begin."""
+_BEHIND_ALL = 2**31
+"""Above the ids of all pages, unless they are damaged."""
 _AGES_COUNT_FROM = "ages count from"
 """The name of a state: it outlasts the runs of a week."""
 _MOST_PROCESSES = 4
@@ -60,7 +62,8 @@ class TableStore(TableReader, TableRequests, Store):
     def _parts_of_all(self, read: Callable[[TableReader, int, int], Iterator[T]]) -> Iterator[T]:
         """Several processes may read very many pages, if nobody else changes them meanwhile."""
         processes, behind = min(usable_cores(), _MOST_PROCESSES), self.next_page_id()
-        if processes == 1 or behind < _VERY_MANY or not self._connection.is_writer:
+        is_worth_it = processes > 1 and _VERY_MANY <= behind <= _BEHIND_ALL
+        if not is_worth_it or not self._connection.is_writer:
             return super()._parts_of_all(read)
         # Here, as few have so many pages.
         from pollwise.store.tables.side_by_side import read_side_by_side

@@ -97,3 +97,18 @@ def test_what_is_wrong_with_a_page_is_told_as_by_one_process(store: Store, tmp_p
         store.watched_pages()
     with pytest.raises(StoreError, match=r"pages.db is damaged: restore a copy, .*checksum"):
         store.load_learned()
+
+
+@pytest.mark.parametrize("page_id", [2**31, 2**60])
+@pytest.mark.parametrize("opening", [Store.open, Store.open_readonly])
+def test_an_id_that_no_page_has_is_told_at_once(
+    store: Store, tmp_path: Path, page_id: int, opening: Callable[[Path], Store]
+) -> None:
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "pages.db")) as other, other:
+        other.execute("UPDATE pages SET id = ? WHERE id = 30", (page_id,))
+    with (
+        opening(tmp_path / "pages.db") as again,
+        pytest.raises(StoreError, match=r"pages.db is damaged: restore a copy"),
+    ):
+        again.watched_pages()
