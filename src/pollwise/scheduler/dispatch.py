@@ -165,17 +165,17 @@ class Dispatch:
         """Forget pages; a poll under way stays, as it keeps its host busy."""
         for page_id in page_ids:
             self._back_offs.end(page_id)
+            self._signalled.pop(page_id, None)
             self.leave_out(page_id)
 
     def leave_out(self, page_id: int) -> None:
-        """Watch a page no longer, but keep what it has to wait for; unknown ones are ignored."""
+        """Watch a page no longer, but keep what later runs need of it; unknown ones are ignored."""
         if (terms := self.pages.take_out(page_id)) is None:
             return
         self._hosts.leave(terms.scope, page_id)
         self._first_copies.end(page_id)
         self._bounds.remove(page_id)
         self._unselected.discard(page_id)
-        self._signalled.pop(page_id, None)
         self.policy.discard([page_id])
 
     def poll_first(self, page_ids: Iterable[int]) -> None:

@@ -377,6 +377,16 @@ class TestSignals:
         removed.restore([], before.state())
         assert json.loads(removed.state())["signalled"] == []
 
+    def test_signals_outlast_a_run_that_leaves_their_pages_out(self):
+        some = scheduler(rate=1.0)
+        some.restore(pages(2), None)
+        some.handle(Signalled(1.0, (0, 1), 1.0))
+        apart = scheduler(rate=1.0)
+        apart.restore(pages(2), some.state())
+        apart.leave_out([0])
+        apart.handle(Removed(2.0, (1,)))
+        assert json.loads(apart.state())["signalled"] == [[0, 1.0]]
+
     def test_the_latest_signals_outlast_restarts(self, monkeypatch):
         monkeypatch.setattr(dispatch, "_MOST_SIGNALS_TOLD", 2)
         state = None
