@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pollwise.events import Command, Event, HostBlocked, Poll, Polled
+from pollwise.events import Command, Event, HostBlocked, Poll, Polled, Unanswered
 from pollwise.live.journal import rerun
 from pollwise.live.loop import run
 from pollwise.live.session import Session
@@ -80,7 +80,14 @@ async def test_serve_polls_as_simulate_does(name):
 
 
 class Troubled(WorldPoller):
-    """Polls take seconds; some fail, some hosts ask for a rest, some servers date the change."""
+    """Polls take seconds; some fail, some hosts ask for a rest, some servers date the change.
+
+    `silent`: others that fail had no answer.
+    """
+
+    def __init__(self, world: Zipf, clock: FakeClock, *, silent: bool) -> None:
+        super().__init__(world, clock)
+        self.silent = silent
 
     async def poll(self, page: Page, memory: PageMemory) -> PollReport:
         number, begun_at = len(self.polled), self.clock()
@@ -90,7 +97,8 @@ class Troubled(WorldPoller):
         if number % 13 == 0:
             outcome = (Outcome.FAILED, Outcome.GONE, Outcome.POSTPONED)[number // 13 % 3]
             blocked = HostBlocked(now, page.scope, now + 20.0)
-            notices = (blocked,) if number % 26 == 0 else ()
+            others = (Unanswered(now, page.id),) if self.silent else ()
+            notices = (blocked,) if number % 26 == 0 else others
             return PollReport(
                 PollResult(Observation(page.id, now, outcome), memory), notices=notices
             )
@@ -141,11 +149,11 @@ class Runs:
             [NewPage(page.url, f"{page.id % 5}.example") for page in self.world.pages], now=0.0
         )
 
-    async def watch(self, begin: float, end: float) -> Recorder:
+    async def watch(self, begin: float, end: float, *, silent: bool = False) -> Recorder:
         clock, stop = FakeClock(begin), asyncio.Event()
         clock.stop_at(end, stop)
         scheduler = Recorder(self.make(), Budget(0.5))
-        poller = Troubled(self.world, clock)
+        poller = Troubled(self.world, clock, silent=silent)
         session = Session(self.store, WatchSettings(), clock=clock, say=print, scheduler=scheduler)
         await session.run(poller, stop, on_progress=lambda *_: None)
         return scheduler
@@ -165,9 +173,9 @@ def runs(request, tmp_path: Path):
 
 
 async def test_a_log_gives_the_commands_again_also_of_a_run_that_went_on(runs):
-    outcomes = set()
+    outcomes, kinds = set(), set()
     for begin, end in ((100.0, 400.0), (460.0, 700.0), (700.0, 1000.0)):
-        live = await runs.watch(begin, end)
+        live = await runs.watch(begin, end, silent=True)
         events, commands = runs.rerun()
         assert events == live.told
         assert commands == live.said
@@ -175,7 +183,9 @@ async def test_a_log_gives_the_commands_again_also_of_a_run_that_went_on(runs):
         assert len(polls) > 80
         told = [o for event in events if isinstance(event, Polled) for o in event.observations]
         outcomes.update(observation.outcome for observation in told)
+        kinds.update(map(type, events))
     assert outcomes == set(Outcome)
+    assert {HostBlocked, Unanswered} <= kinds
 
 
 async def test_the_next_run_begins_with_what_the_last_one_learned(runs):

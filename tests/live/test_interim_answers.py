@@ -100,6 +100,32 @@ async def test_what_is_no_part_of_a_body_has_a_bound_too(
         assert (await fetcher.fetch(site.url("/a"), NOTHING)).body == b"good"
 
 
+async def test_what_came_before_over_a_kept_connection_does_not_count(clock):
+    connections = 0
+    body = b"a" * 2**20
+    told = b'HTTP/1.1 200 OK\r\nETag: "a"\r\nContent-Length: %d\r\n\r\n' % len(body)
+
+    async def answer(reader, writer):
+        nonlocal connections
+        connections += 1
+        try:
+            while True:
+                await reader.readuntil(b"\r\n\r\n")
+                writer.write(told + body)
+        except asyncio.IncompleteReadError:
+            writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    async with HttpFetcher(clock=clock, allow_private=True, max_bytes=2**20) as fetcher:
+        for _ in range(5):
+            result = await fetcher.fetch(url, PageMemory(etag='"b"'))
+            result.release()
+            assert (result.error, result.body) == (None, body)
+    assert connections == 1
+    server.close()
+
+
 async def test_those_of_one_exchange_do_not_count_for_the_next(site, clock):
     """Over one connection, which is kept."""
     connections = 0

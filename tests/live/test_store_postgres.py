@@ -27,8 +27,8 @@ from pollwise.live.opening import opened
 from pollwise.store import Requester, Store
 from pollwise.store.place import parse_place
 from pollwise.store.postgres import connection, database
-from pollwise.store.postgres.queries import SQL
-from pollwise.store.records import Batch, NewPage
+from pollwise.store.postgres.queries import SQL, migrations
+from pollwise.store.records import Batch, NewPage, StoredReceiver
 from pollwise.store.tables import side_by_side
 from pollwise.store.tables import store as tables
 from pollwise.testing.postgres_server import USER
@@ -195,11 +195,20 @@ class TestOpening:
             with pytest.raises(StoreVersionError, match=r"has format 99, .* install a newer"):
                 opening(url)
 
-    def test_an_older_format_is_converted_by_a_writer_alone(self, url: str) -> None:
-        Store.open(url).close()
-        execute(url, "UPDATE pollwise SET format = 0")
-        with pytest.raises(StoreVersionError, match="has format 0, older than format"):
+    def test_an_older_format_is_converted_by_a_writer_alone(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(database, "migrations", lambda: migrations()[:1])
+            with Store.open(url) as store:
+                store.add_pages([NewPage("https://a.example/", weight=3.0)], now=NOW)
+        execute(url, "INSERT INTO receivers VALUES ('me', 7, 0, NULL, 5.0, 2, 'why')")
+        with pytest.raises(StoreVersionError, match="has format 1, older than format"):
             Store.open_readonly(url)
+        Store.open(url).close()
+        with Store.open_readonly(url) as store:
+            assert [one.page.weight for one in store.pages()] == [3.0]
+            assert store.receivers() == [StoredReceiver("me", 7, 0, None, 5.0, 2, "why")]
 
     def test_a_missing_table_is_told(self, url: str) -> None:
         Store.open(url).close()

@@ -122,10 +122,9 @@ class Journal:
     A turn is committed during the next one, but never two at a time: a slow disk holds up the turn
     after the next, not the fetches. `initial` gives what the run begins with, see
     `InitialState.pack`, when that is written; without it the events cannot be re-run and are not
-    kept.
-    A commit that fails ends the loop that takes what is `incoming`, at once. `settings` are kept
-    with the run, which began at `begun_at` (UTC seconds; None: now). `states` has, by name, what
-    makes the bytes of all else that is kept now and then, the more seldom the more there are.
+    kept. A commit that fails ends the loop that takes what is `incoming`, at once. `settings` are
+    kept with the run, which began at `begun_at` (UTC seconds; None: now). `states` has, by name,
+    what makes the bytes of all else that is kept now and then, the more seldom the more there are.
     `on_progress` is told of every turn after its commit. While another program has the store locked
     it waits, which `say` is told. `StoreError` if the store cannot be written.
     """

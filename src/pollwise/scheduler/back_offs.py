@@ -26,7 +26,8 @@ class BackOff:
     """A page whose latest poll, begun at `started_at`, failed.
 
     It rests for about `rest` seconds, until `until`. `ends_early`: the poll had no answer, so that
-    the rest ends when its host, or the network, is back.
+    the rest ends when its host, or the network, is back. `let_off`: one has ended so since the
+    latest answer.
     """
 
     failure: Observation
@@ -34,6 +35,7 @@ class BackOff:
     rest: float
     until: float
     ends_early: bool = False
+    let_off: bool = False
 
 
 class BackOffs:
@@ -55,11 +57,10 @@ class BackOffs:
         self._by_page: dict[int, BackOff] = {}
         # How long pages have to wait whose latest polls were postponed.
         self._postponed: dict[int, float] = {}
-        # The pages whose rests may end early, by scope; the scopes of those since the latest answer
-        # of any host; and those that were let off, since their latest answers.
+        # The pages whose rests may end early, by scope, and the scopes of those since the latest
+        # answer of any host.
         self._ending: dict[str, set[int]] = {}
         self._silent: set[str] = set()
-        self._let_off: set[int] = set()
         self.answered_at = -math.inf
         """When any page was answered last, to be told."""
         # A heap of (until, page id); rests that ended early are dropped from it late.
@@ -79,16 +80,17 @@ class BackOffs:
         page_id = failure.page_id
         before = self._by_page.get(page_id)
         rest = self._first if before is None else min(2 * before.rest, self._longest)
+        let_off = before is not None and before.let_off
         self._postponed.pop(page_id, None)
         until = now + self._spread(page_id, rest)
-        self._by_page[page_id] = BackOff(failure, started_at, rest, until)
+        self._by_page[page_id] = BackOff(failure, started_at, rest, until, let_off=let_off)
         heapq.heappush(self._resting, (until, page_id))
         return until
 
     def may_end(self, page_id: int, scope: str) -> None:
         """The poll of a page, told to have failed, had no answer of its host."""
         own = self._by_page.get(page_id)
-        if own is not None and page_id not in self._let_off:
+        if own is not None and not own.let_off:
             self._by_page[page_id] = replace(own, ends_early=True)
             self._ending.setdefault(scope, set()).add(page_id)
             if own.started_at >= self.answered_at:
@@ -108,9 +110,9 @@ class BackOffs:
             for page_id in sorted(self._ending.pop(one, ())):
                 own = self._by_page.get(page_id)
                 if own is not None and own.ends_early:
-                    self._let_off.add(page_id)
-                    self._by_page[page_id] = BackOff(
-                        own.failure, own.started_at, self._first, min(own.until, now)
+                    until = min(own.until, now)
+                    self._by_page[page_id] = replace(
+                        own, rest=self._first, until=until, ends_early=False, let_off=True
                     )
                     if own.until > now:
                         heapq.heappush(self._resting, (now, page_id))
@@ -143,7 +145,6 @@ class BackOffs:
         """Forget a page: it was answered, or is watched no longer."""
         self._by_page.pop(page_id, None)
         self._postponed.pop(page_id, None)
-        self._let_off.discard(page_id)
 
     def keep_only(self, page_ids: Container[int], scope_of: Callable[[int], str]) -> None:
         """Forget all other pages; `scope_of` gives the scopes of these."""
@@ -207,7 +208,7 @@ class BackOffs:
 def _row(own: BackOff) -> tuple[Any, ...]:
     """What `_restored` reads."""
     seen = own.failure
-    early = (True,) if own.ends_early else ()
+    early = (own.ends_early, own.let_off) if own.ends_early or own.let_off else ()
     if seen.items is not None:  # hardly ever
         return (astuple(seen), own.started_at, own.rest, own.until, *early)
     # `astuple` makes deep copies, which takes ten times as long.
@@ -233,12 +234,17 @@ def back_offs_of(rows: Sequence[Sequence[Any]]) -> dict[int, BackOff]:
 
 
 def _restored(
-    failure: Sequence[Any], started_at: float, rest: float, until: float, ends_early: bool = False
+    failure: Sequence[Any],
+    started_at: float,
+    rest: float,
+    until: float,
+    ends_early: bool = False,
+    let_off: bool = False,
 ) -> tuple[int, BackOff]:
     page_id, polled_at, outcome, *more = failure
     observation = Observation(int(page_id), float(polled_at), Outcome(outcome), *more)
     times = float(started_at), float(rest), float(until)
-    return int(page_id), BackOff(observation, *times, bool(ends_early))
+    return int(page_id), BackOff(observation, *times, bool(ends_early), bool(let_off))
 
 
 def _evenly_spread(page_id: int) -> float:

@@ -165,17 +165,17 @@ class Dispatch:
         """Forget pages; a poll under way stays, as it keeps its host busy."""
         for page_id in page_ids:
             self._back_offs.end(page_id)
+            self._signalled.pop(page_id, None)
             self.leave_out(page_id)
 
     def leave_out(self, page_id: int) -> None:
-        """Watch a page no longer, but keep what it has to wait for; unknown ones are ignored."""
+        """Watch a page no longer, but keep what later runs need of it; unknown ones are ignored."""
         if (terms := self.pages.take_out(page_id)) is None:
             return
         self._hosts.leave(terms.scope, page_id)
         self._first_copies.end(page_id)
         self._bounds.remove(page_id)
         self._unselected.discard(page_id)
-        self._signalled.pop(page_id, None)
         self.policy.discard([page_id])
 
     def poll_first(self, page_ids: Iterable[int]) -> None:
@@ -186,13 +186,17 @@ class Dispatch:
 
     def signal(self, page_ids: Sequence[int], at: float) -> None:
         """Somebody knew at a time that pages had changed; unknown ids are ignored."""
-        self._signalled |= {one: at for one in page_ids if one in self.pages}
+        for one in page_ids:
+            if one in self.pages:
+                self._signalled.pop(one, None)  # so that the latest ones are the last
+                self._signalled[one] = at
         if isinstance(self.policy, Signalling):
             self.policy.signal(page_ids, at)
 
     def pending_signals(self) -> dict[int, float]:
         """When pages were signalled that had no answer since, of the latest thousand."""
-        return dict(islice(reversed(self._signalled.items()), _MOST_SIGNALS_TOLD))
+        latest = [*islice(reversed(self._signalled.items()), _MOST_SIGNALS_TOLD)]
+        return dict(reversed(latest))
 
     def load_signals(self, at: Mapping[int, float]) -> None:
         """Put `pending_signals` of an earlier run back; unknown ids are ignored."""

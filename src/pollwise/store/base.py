@@ -392,7 +392,8 @@ class StoreJournal(Protocol):
         """When versions are dropped for their ages again (UTC seconds); -inf: they are.
 
         By a clock that is far ahead all would be too old. So they are kept for a week after
-        `set_back_times` was told a time more than 30 days after all that was stored before.
+        `set_back_times` was told a time more than 30 days after all that was stored before, over a
+        restart too.
         """
 
     def forget_learned(self) -> None:

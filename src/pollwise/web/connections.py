@@ -382,6 +382,7 @@ class _Answers(ResponseHandler):
     def expect_plain(self, told: Heard | None) -> None:
         """A request is about to be made whose answer may be a plain 304, to be `told` if it is."""
         self.is_idle, self._is_plain_expected = False, True
+        self._received = 0
         self._parser = None
         self._told = told
 
@@ -405,7 +406,6 @@ class _Answers(ResponseHandler):
         if self.is_idle and data:  # with none, aiohttp takes up again what it has
             self.close()
             return
-        received = self._received + len(data)
         if self._is_plain_expected:
             self._is_plain_expected = False
             if (message := _plain(data)) is not None:
@@ -416,8 +416,8 @@ class _Answers(ResponseHandler):
                 return
             self.set_response_params(read_until_eof=True, **PARSING)
             self._tell(None)
-        self._received = received
-        if received > self._most_received:
+        self._received += len(data)
+        if self._received > self._most_received:
             # Chunks may have more around them than in them, and nobody else counts that.
             self._refuse(f"more than {self._most_received >> 20} MB for one answer")
         while data and not self._has_begun and self.exception() is None:

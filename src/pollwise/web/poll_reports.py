@@ -18,6 +18,8 @@ robots.txt disallows the page      FAILED     not fetched
 robots.txt cannot be fetched       FAILED     not fetched; `HostBlocked` until it is asked again, if
                                               the scope has no other origin, or it is 429 or 503
                                               with Retry-After
+no connection, or no answer in     FAILED     `Unanswered`; also if robots.txt had none, and if the
+time                                          poll is POSTPONED as there is no network
 everything else                    FAILED
 a page that is to be rendered      the same   of what the browser shows; it costs a unit a request
 =================================  =========  ==================================================

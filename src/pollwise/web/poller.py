@@ -81,7 +81,7 @@ class Poller(Protocol):
 
 
 class WebPoller:
-    """Polls pages by a fetcher, as far as robots.txt allows; see the module's table.
+    """Polls pages by a fetcher, as far as robots.txt allows; see `poll_reports`.
 
     When a robots.txt asks for a crawl delay, or no longer asks for one, the first report after each
     reading of it (once a day and origin, and once in a new process) has a `HostPaced`. A failed
@@ -91,8 +91,8 @@ class WebPoller:
     bytes alone, whatever they are. `several_origins` are the scopes that are known to have pages of
     several origins, such as http and https; others become known as pages are polled. `groups`: see
     `PoliteFetcher`. `hubs` is for those that its pages name, and `network` is what the fetcher
-    knows of it. What is large, or not plain to read,
-    is compared `beside` the loop (None: by a process of its own).
+    knows of that of this machine. What is large, or not plain to read, is compared `beside` the
+    loop (None: by a process of its own).
 
     Pages that are to be rendered are fetched by `rendering` (None: as all others), and cost what
     that took: a unit a request.

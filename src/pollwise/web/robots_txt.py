@@ -46,8 +46,8 @@ _MAX_DECIDED = 1000
 class _Origin:
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     rules: Rules | None = None
-    postponed: tuple[float, PostponedError] | None = None
-    """Until when not to ask again, and why."""
+    postponed: tuple[float, type[PostponedError], str] | None = None
+    """Until when not to ask again, and why; an error itself would hold all that it came through."""
     pause: float = _ASKED_AGAIN_SOON
     """Seconds until it is asked again if there is no answer."""
 
@@ -115,13 +115,13 @@ class RobotsTxt:
 
     async def _asked(self, name: str, origin: _Origin) -> Rules:
         if origin.postponed is not None and self._clock() < origin.postponed[0]:
-            error = origin.postponed[1]
-            raise type(error)(str(error))
+            _, kind, why = origin.postponed
+            raise kind(why)
         try:
             result = await self._fetcher.fetch(f"{name}/robots.txt", PageMemory())
         except PostponedError as error:
             # Those who waited for this fetch are not to wait for one of their own.
-            origin.postponed = self._clock() + _POSTPONED_FOR, error
+            origin.postponed = self._clock() + _POSTPONED_FOR, type(error), str(error)
             raise
         try:
             now = self._clock()

@@ -144,6 +144,22 @@ def test_what_was_learned_by_a_clock_that_was_ahead_is_set_back_for_good(tmp_pat
     assert asyncio.run(call(now + hour)) == [0, 1, 2]
 
 
+def test_it_says_until_when_no_version_is_dropped_for_its_age(tmp_path):
+    day = 86_400.0
+    told = []
+    for at in (31 * day, 32 * day, 39 * day):
+        said: list[str] = []
+        with Store.open(tmp_path / "pages.db") as store:
+            if not told:
+                store.add_pages([NewPage("http://a.example/", "a.example")], now=1.7e9)
+        with Store.open(tmp_path / "pages.db") as store:
+            clock = FakeClock(now=1.7e9 + at)
+            Session(store, WatchSettings(keep="90d"), clock=clock, say=said.append, once=True)
+            store.add_pages([NewPage("http://b.example/", "b.example")], now=clock())
+        told.append([line.rpartition("before ")[2] for line in said if "dropped" in line])
+    assert told == [["2023-12-22 22:13:20 (UTC)"]] * 2 + [[]]
+
+
 def test_a_run_begins_when_its_process_does_and_not_when_all_is_compiled(tmp_path):
     clock = FakeClock(now=1.7e9)
     with Store.open(tmp_path / "pages.db") as store:

@@ -267,6 +267,22 @@ class TestUnanswered:
         some.handle(polled(1e5 + 6, 0))
         assert {some.rests_until(1), some.rests_until(2)} == {1e5 + 6}
 
+    def test_each_page_is_let_off_once_over_restarts_too(self):
+        before = self.resting()
+        before.handle(unanswered(1e5, 1, 2))
+        before.handle(polled(1e5 + 1, 0))
+        before.handle(unanswered(2e5, 1, 2))
+        some = scheduler(rate=100.0, burst=100.0, crawl_delay=0.0)
+        some.restore(HOSTS, before.state())
+        some.handle(Tick(2e5 + 1))
+        some.handle(unanswered(3e5, 1, 2))
+        some.handle(polled(3e5 + 1, 0))
+        assert some.rests_until(2) > 3e5 + 60
+        some.handle(polled(3e5 + 2, 2))
+        some.handle(unanswered(4e5, 2))
+        some.handle(polled(4e5 + 1, 8))
+        assert some.rests_until(2) == 4e5 + 1
+
     def test_without_a_network_pages_wait_some_minutes_at_most(self):
         some = BackOffs(60.0, 1e6)
         waits = [some.postponed(1, had_answer=False) for _ in range(9)]

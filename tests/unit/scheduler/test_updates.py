@@ -23,6 +23,7 @@ from pollwise.events import (
 )
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.scheduler import dispatch
 from pollwise.scheduler.bounds import ALWAYS, Bounds
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Observation, Outcome, Page
@@ -375,3 +376,27 @@ class TestSignals:
         removed = scheduler(rate=1.0)
         removed.restore([], before.state())
         assert json.loads(removed.state())["signalled"] == []
+
+    def test_signals_outlast_a_run_that_leaves_their_pages_out(self):
+        some = scheduler(rate=1.0)
+        some.restore(pages(2), None)
+        some.handle(Signalled(1.0, (0, 1), 1.0))
+        apart = scheduler(rate=1.0)
+        apart.restore(pages(2), some.state())
+        apart.leave_out([0])
+        apart.handle(Removed(2.0, (1,)))
+        assert json.loads(apart.state())["signalled"] == [[0, 1.0]]
+
+    def test_the_latest_signals_outlast_restarts(self, monkeypatch):
+        monkeypatch.setattr(dispatch, "_MOST_SIGNALS_TOLD", 2)
+        state = None
+        for at, page_ids, told in [
+            (1.0, (0, 1, 2), [1, 2]),
+            (2.0, (1,), [2, 1]),
+            (3.0, (0,), [1, 0]),
+        ]:
+            some = scheduler(rate=1.0)
+            some.restore(pages(3), state)
+            some.handle(Signalled(at, page_ids, at))
+            state = some.state()
+            assert [one for one, _ in json.loads(state)["signalled"]] == told

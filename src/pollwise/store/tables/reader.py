@@ -66,8 +66,6 @@ _LARGEST_NUMBER = 2**63 - 1
 """That a database takes."""
 _TOGETHER = 20
 """Parts of the rows of pages that are taken in together: what many pages have is told once."""
-_BEHIND_ALL = 2**31
-"""Above the ids of all pages."""
 
 
 class TableReader:
@@ -95,7 +93,7 @@ class TableReader:
 
     def _parts_of_all(self, read: Callable[["TableReader", int, int], Iterator[T]]) -> Iterator[T]:
         """What `read` gives of the pages of all ids, in their order."""
-        return read(self, 0, _BEHIND_ALL)
+        return read(self, 0, _LARGEST_NUMBER)
 
     def watched_parts(self, first: int, behind: int) -> Iterator[WatchedPart]:
         """What a run needs of the watched pages with ids from `first` on and below `behind`, by id.

@@ -39,7 +39,7 @@ def read_side_by_side(
         for number, (first, last) in enumerate(bounds):
             try:
                 parts: Iterable[T] = connections[number % processes].recv()
-            except EOFError:
+            except (EOFError, OSError):  # it died before an answer, or within one
                 parts = read(store, first, last)
             yield from parts
 

@@ -40,6 +40,10 @@ T = TypeVar("T")
 
 _VERY_MANY = 300_000
 """Pages that are read sooner by several processes, each of which takes half a second to begin."""
+_BEHIND_ALL = 2**31
+"""Above the ids of all pages, unless they are damaged."""
+_AGES_COUNT_FROM = "ages count from"
+"""The name of a state: it outlasts the runs of a week."""
 _MOST_PROCESSES = 4
 """They take 100 MB each, and more would soon wait for the one that puts all together."""
 
@@ -58,7 +62,8 @@ class TableStore(TableReader, TableRequests, Store):
     def _parts_of_all(self, read: Callable[[TableReader, int, int], Iterator[T]]) -> Iterator[T]:
         """Several processes may read very many pages, if nobody else changes them meanwhile."""
         processes, behind = min(usable_cores(), _MOST_PROCESSES), self.next_page_id()
-        if processes == 1 or behind < _VERY_MANY or not self._connection.is_writer:
+        is_worth_it = processes > 1 and _VERY_MANY <= behind <= _BEHIND_ALL
+        if not is_worth_it or not self._connection.is_writer:
             return super()._parts_of_all(read)
         # Here, as few have so many pages.
         from pollwise.store.tables.side_by_side import read_side_by_side
@@ -107,13 +112,25 @@ class TableStore(TableReader, TableRequests, Store):
             self._settle(writer, page_ids)
 
     def set_back_times(self, now: float) -> ClockSetBack | None:
-        before = self._known_until()
+        before, self._ages_count_from = self._known_until(), self._kept_ages_count_from()
         if before > 0.0 and now - before > LONG_AWAY:
             self._ages_count_from = now + AGES_COUNT_AFTER
+            data = repr(self._ages_count_from).encode()
+            with self._connection.transaction() as writer:
+                writer.execute("save_state", {"name": _AGES_COUNT_FROM, "data": data})
         elif self._ages_count_from > now + AGES_COUNT_AFTER:  # the clock was ahead
             self._ages_count_from = -math.inf
+            with self._connection.transaction() as writer:
+                writer.execute("drop_state", {"name": _AGES_COUNT_FROM})
         self._stored_until = now
         return set_back(self._connection, now)
+
+    def _kept_ages_count_from(self) -> float:
+        data = self.state(_AGES_COUNT_FROM)
+        try:
+            return -math.inf if data is None else float(data)
+        except ValueError as error:
+            raise self._connection.damaged(f"the time from which ages count: {error}") from error
 
     def _known_until(self) -> float:
         """The latest time of what was stored before this store wrote anything, and of its polls."""

@@ -130,6 +130,12 @@ class VersionsContract:
             store.keep_versions(Retention(age=90 * DAY))
             store.commit(Batch(polls=(seen(0, 70 * year + DAY, b"ahead"),)))
             assert len(times(store)) == 11
+        with opening.writer() as store:
+            store.set_back_times(70 * year + 2 * DAY)
+            assert store.ages_count_from == 70 * year + 7 * DAY
+            store.keep_versions(Retention(age=90 * DAY))
+            store.commit(Batch(polls=(seen(0, 70 * year + 2 * DAY, None),)))
+            assert len(times(store)) == 11
             store.set_back_times(year + 91 * DAY)
             assert store.ages_count_from == -math.inf
             store.commit(Batch(polls=(seen(0, year + 92 * DAY, b"now"),)))

@@ -2,7 +2,8 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -68,13 +69,23 @@ def unlucky(
     os._exit(1)
 
 
+def killed(
+    connection: Connection, read: Any, place: Path, bounds: Sequence[tuple[int, int]]
+) -> None:
+    """As `_tell`, but for a process that dies within an answer."""
+    tell(connection, read, place, bounds[:1])
+    os.write(connection.fileno(), struct.pack("!i", 1000) + b"a part")
+    os._exit(1)
+
+
 tell = side_by_side._tell
 
 
+@pytest.mark.parametrize("dying", [unlucky, killed])
 def test_what_a_process_leaves_that_dies_is_read_here(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch, dying: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr(side_by_side, "_tell", unlucky)
+    monkeypatch.setattr(side_by_side, "_tell", dying)
     assert dict(store.watched_pages()) == {one.page.id: as_watched(one) for one in store.pages()}
 
 
@@ -86,3 +97,18 @@ def test_what_is_wrong_with_a_page_is_told_as_by_one_process(store: Store, tmp_p
         store.watched_pages()
     with pytest.raises(StoreError, match=r"pages.db is damaged: restore a copy, .*checksum"):
         store.load_learned()
+
+
+@pytest.mark.parametrize("page_id", [2**31, 2**60])
+@pytest.mark.parametrize("opening", [Store.open, Store.open_readonly])
+def test_an_id_that_no_page_has_is_told_at_once(
+    store: Store, tmp_path: Path, page_id: int, opening: Callable[[Path], Store]
+) -> None:
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "pages.db")) as other, other:
+        other.execute("UPDATE pages SET id = ? WHERE id = 30", (page_id,))
+    with (
+        opening(tmp_path / "pages.db") as again,
+        pytest.raises(StoreError, match=r"pages.db is damaged: restore a copy"),
+    ):
+        again.watched_pages()
