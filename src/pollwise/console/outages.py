@@ -15,15 +15,14 @@ _OF_THIS_MACHINE = {
     "Temporary failure in name resolution",
 }
 """Why there was no connection, if most likely there is none to any host."""
-_JUDGED = "no network: "
-"""With this begins why a poll was postponed as there is none: see `NoNetworkError`."""
 
 
 class Outage:
     """Notes the polls of a watch, and knows whether they fail as there is no network.
 
-    The fetcher judges that. There is one again if it says so (`over`), or once a host that could
-    not be asked is asked, also without success: others may answer over kept connections.
+    The fetcher judges that, and postpones polls then. There is a network again if it says so
+    (`over`), or once a host that could not be asked is asked, also without success: others may
+    answer over kept connections.
 
     >>> outage, why = Outage(), "no connection to a:80 (Network is unreachable)"
     >>> outage.note(1, "a", Outcome.FAILED, why, pages=3)
@@ -53,7 +52,7 @@ fail so are not told'
         """Note a poll, one of so many `pages`; what is to be told of the network, if anything."""
         self._hidden.discard(page_id)
         why = _why(error or "")
-        if why is None or not (error or "").startswith(_JUDGED):
+        if why is None or outcome is not Outcome.POSTPONED:
             told = None
             if outcome is not Outcome.POSTPONED and (self._why is None or host in self._hosts):
                 told = self.over(pages) if self.is_told else None

@@ -150,10 +150,11 @@ class _Run:
             asked = error.retry_after if isinstance(error, NotSentError) else None
             delivery.failed(self.clock(), why, asked)
             if failures == 0:
+                rest = max(FIRST_REST, asked or 0.0)
+                later = f", then ever more rarely, every {duration(LONGEST_REST)} at last"
                 self.say(
-                    f"notices to {receiver.name} fail ({why}): tried again after"
-                    f" {duration(max(FIRST_REST, asked or 0.0))}, then ever more rarely, every"
-                    f" {duration(LONGEST_REST)} at last"
+                    f"notices to {receiver.name} fail ({why}): tried again after {duration(rest)}"
+                    f"{later if rest < LONGEST_REST else ', as it asks for'}"
                 )
         else:
             delivery.arrived(self.clock())

@@ -54,10 +54,10 @@ __all__ = [
     "Notice",
     "PollReport",
     "at_cost",
-    "failed",
     "hub_links",
-    "judged",
-    "of_content",
+    "report_of_answer",
+    "report_of_content",
+    "report_of_failure",
     "unanswered",
 ]
 
@@ -94,7 +94,7 @@ class PollReport:
     release: Release = field(default=release_nothing, compare=False, repr=False)
 
 
-def judged(
+def report_of_answer(
     page: Page,
     memory: PageMemory,
     result: FetchResult,
@@ -114,7 +114,7 @@ def judged(
         moved = PollResult(observation, PageMemory())
         return PollReport(moved, redirected_to=result.redirected_to)
     if result.error is not None:
-        return failed(page, memory, now, result.error)
+        return report_of_failure(page, memory, now, result.error)
     if result.status in (404, 410):
         gone = Observation(page.id, now, Outcome.GONE, cost=page.cost)
         return PollReport(PollResult(gone, memory, status=result.status))
@@ -125,8 +125,8 @@ def judged(
             observation = replace(observation, n_items=0, items=())
         return PollReport(PollResult(observation, _remembered(result, unmodified(memory))))
     if result.status in (200, 203):
-        return of_content(page, memory, result, seen, now)
-    return failed(page, memory, now, of_status(result.status))
+        return report_of_content(page, memory, result, seen, now)
+    return report_of_failure(page, memory, now, of_status(result.status))
 
 
 def hub_links(result: FetchResult, seen: Seen) -> HubLinks | None:
@@ -147,7 +147,7 @@ def at_cost(page: Page, result: FetchResult) -> Page:
     return page if result.requests is None else replace(page, cost=float(result.requests))
 
 
-def failed(
+def report_of_failure(
     page: Page, memory: PageMemory, now: float, error: str, notices: tuple[Notice, ...] = ()
 ) -> PollReport:
     """The report of a poll that failed at `now` (UTC seconds); what is remembered stays."""
@@ -162,7 +162,7 @@ def unanswered(report: PollReport) -> PollReport:
     return replace(report, notices=(*report.notices, told))
 
 
-def of_content(
+def report_of_content(
     page: Page, memory: PageMemory, result: FetchResult, seen: Seen, now: float
 ) -> PollReport:
     """The report of an answer with content."""

@@ -33,10 +33,10 @@ from pollwise.web.poll_reports import (
     Notice,
     PollReport,
     at_cost,
-    failed,
     hub_links,
-    judged,
-    of_content,
+    report_of_answer,
+    report_of_content,
+    report_of_failure,
     unanswered,
 )
 from pollwise.web.robots_rules import Rules
@@ -297,7 +297,9 @@ class WebPoller:
                 compared = found_nothing(compared)
             except asyncio.CancelledError:
                 compared = seen.compared  # the run ends: what the poll found counts all the same
-        looked = of_content(page, memory, result, replace(seen, compared=compared), polled_at)
+        looked = report_of_content(
+            page, memory, result, replace(seen, compared=compared), polled_at
+        )
         observation = looked.result.observation
         observation = replace(observation, cost=observation.cost + cost)
         poll = replace(looked.result, observation=observation)
@@ -324,7 +326,7 @@ class WebPoller:
             notices += self._blocked(page, result, now)
         if result.unanswered:
             notices += (Unanswered(now, page.id),)
-        report = judged(
+        report = report_of_answer(
             page,
             memory,
             result,
@@ -354,7 +356,7 @@ class WebPoller:
         Nothing is known of changes, and what is remembered stays, for when it can be again.
         """
         now = self._clock()
-        return failed(page, memory, now, error, self._paced(page, rules, now))
+        return report_of_failure(page, memory, now, error, self._paced(page, rules, now))
 
     def _blocked(self, page: Page, result: FetchResult, now: float) -> tuple[Notice, ...]:
         if result.status not in OVERLOADED or not result.retry_after:
@@ -366,7 +368,7 @@ class WebPoller:
     def timed_out(self, page: Page, memory: PageMemory) -> PollReport:
         """The report of a poll that took longer than `LONGEST_POLL`."""
         why = f"no answer within {LONGEST_POLL:g} s, with all that is asked for besides"
-        return failed(page, memory, self._clock(), why)
+        return report_of_failure(page, memory, self._clock(), why)
 
     def postponed(
         self, page: Page, memory: PageMemory, rules: Rules | None, why: PostponedError
@@ -388,14 +390,14 @@ class WebPoller:
             error = f"disallowed by {origin}/robots.txt"
             if rules.is_too_long(page.url):
                 error = f"{origin}/robots.txt has too many rules for a URL as long as this"
-            return failed(page, memory, now, error, self._paced(page, rules, now))
+            return report_of_failure(page, memory, now, error, self._paced(page, rules, now))
         error = of_robots(origin, rules.unreachable)
         # The rules are those of an origin, a block is that of a scope: another origin may answer.
         is_shared = page.scope in self._several_origins or page.scope in self._groups
         is_alone = not is_shared and len(self._origins(page)) == 1
         blocked = is_alone or rules.retry_after > 0
         until = HostBlocked(now, page.scope, rules.expires_at)
-        report = failed(page, memory, now, error, (until,) if blocked else ())
+        report = report_of_failure(page, memory, now, error, (until,) if blocked else ())
         return unanswered(report) if rules.unanswered else report
 
     def _paced(
