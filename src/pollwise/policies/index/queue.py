@@ -10,7 +10,7 @@ taken.
 Five details keep that true while the price and the knowledge of pages change:
 
 - In each decision the *sweep* moves one more page of the calendar to where it belongs now, or
-  several in a round after the price has moved by a tenth.
+  several in a *quick round* after the price has moved by a tenth.
 - A pool that overflows raises the price to what its best pages are worth and sends the rest back.
 - Pages never observed all look alike, so they wait in a line; only its head competes.
 - Where groups of pages have shares of the budget, each has its *group price* (`groups`).
@@ -92,6 +92,11 @@ _MOST_ENTERING = 64
 where all are due."""
 _PRICE_MOVE = 1.1
 _QUICK_SWEEP = 16
+_FIRST_POLLS = 3
+_FEW_PAGES, _PAGES_A_POLL = 1024, 32
+"""Once pages have been polled that often, a quick round begins by a mean price: of more pages than
+the first number, over as many polls as there are others of the second. A round of many pages takes
+long; by the price itself, which chance moves by a tenth, one round would follow the other."""
 _AHEAD = 4
 """So many pages before the sweep comes to a page, what it needs is fetched from memory."""
 _ALERTED = 16
@@ -282,15 +287,26 @@ def _fill_pool(state: IndexState, now: float) -> None:
         fetch_evidence(state, first_page(state.calendar))
 
 
+@kernel(forceinline=True, allocates=False)
+def _average_price(common: Any, places: int) -> None:
+    """Take the price of now into the mean price by which quick rounds begin."""
+    memory = 1.0
+    if common.learned > _FIRST_POLLS * common.pages and common.mean_price > 0.0:
+        memory = max((places - _FEW_PAGES) / _PAGES_A_POLL, 1.0)
+    common.mean_price += (common.price - common.mean_price) / memory
+
+
 @kernel(allocates=False)
 def _sweep(state: IndexState) -> None:
     """Put the next pages of the calendar, in the order of ids, where they belong by now."""
     common = state.shared[0]
+    _average_price(common, len(state.pages))
+    price, swept = common.mean_price, common.swept_price
     if common.sweep_left <= 0 and (
-        not common.swept_price / _PRICE_MOVE <= common.price <= common.swept_price * _PRICE_MOVE
+        not swept / _PRICE_MOVE <= price <= swept * _PRICE_MOVE
         or have_moved(state.shared, _PRICE_MOVE)
     ):
-        common.swept_price = common.price
+        common.swept_price = price
         note_swept(state.shared)
         common.sweep_left = len(state.pages)
     count = _QUICK_SWEEP if common.sweep_left > 0 else 1

@@ -268,7 +268,8 @@ INDEX_SHARED = np.dtype(
         ("new_size", "i8"),
         ("sweep", "i8"),  # the page swept last
         ("sweep_left", "i8"),  # pages of a quick round
-        ("swept_price", "f8"),  # the price at the start of the latest quick round
+        ("mean_price", "f8"),  # over some polls, where there are many pages
+        ("swept_price", "f8"),  # what that was at the start of the latest quick round
         ("pool", "i8", (POOL_CAPACITY,)),
         ("kept", KEPT_INDEX, (POOL_CAPACITY,)),  # of these pages
         ("groups", "i8"),  # with a share of the budget, and the rest; 0: there are no shares

@@ -470,6 +470,30 @@ def test_where_all_pages_are_due_a_decision_looks_at_some_of_them():
         assert late.sum() < 150
 
 
+def test_of_many_pages_that_are_known_chance_does_not_begin_one_quick_round_after_the_other():
+    policy, pages = BayesianIndex(), 5_000
+    quick = []
+    simulate(
+        policy,
+        Zipf(pages=pages, alpha=0.9, beta=1.5),
+        polls=12 * pages,
+        seed=3,
+        pauses=np.arange(8 * pages, 12 * pages, 10.0).tolist(),
+        on_pause=lambda now: quick.append(policy.state.shared[0]["sweep_left"] > 0),
+    )
+    assert np.mean(quick) < 0.15
+
+
+def test_a_policy_that_is_restored_need_not_find_the_mean_price_again():
+    before, after, pages = BayesianIndex(), BayesianIndex(), 5_000
+    simulate(before, Zipf(pages=pages, alpha=0.9, beta=1.5), polls=5 * pages, seed=3)
+    after.add([Page(n) for n in range(pages)])
+    after.load_state_dict(before.state_dict())
+    after.select(5.0 * pages, 1)
+    common = after.state.shared[0]
+    assert common["mean_price"] == common["price"] > 0.0
+
+
 def test_after_a_copy_the_changes_of_its_site_before_are_no_news():
     policy = BayesianIndex()
     policy.add([Page(n, site="one", seen_at=0.0) for n in range(3)])
