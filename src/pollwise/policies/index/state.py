@@ -216,12 +216,12 @@ KEPT_INDEX = np.dtype(
         ("since", "f8"),  # between which times it is that, while nothing new is known
         ("until", "f8"),
         ("round", "i4"),  # of the prior, that the belief was worked out with; -1: there is none
-        ("belief", "f4", (RATE_COUNT,)),
-        ("only_ages", "i4"),  # 1: while nothing new is known, the time alone moves it, by these:
-        ("shares", "f4", (RATE_COUNT,)),  # of the rates in the index
-        ("weight", "f8"),  # of the page, by the worth of its changes
+        ("only_ages", "i4"),  # 1: while nothing new is known, only time moves it, by the last two
         ("surges", "i4"),  # changes seen on its site when those since its copy were counted
         ("overlap", "f4"),  # that is how many there were
+        ("belief", "f4", (RATE_COUNT,)),
+        ("weight", "f8"),  # of the page, by the worth of its changes
+        ("shares", "f4", (RATE_COUNT,)),  # of the rates in the index
     ]
 )
 """The index of a page of the pool, and how long it is that."""
