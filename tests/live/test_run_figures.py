@@ -11,7 +11,8 @@ from pathlib import Path
 from aiohttp import web
 
 from pollwise.live.run_figures import RunFigures, decode, encode
-from pollwise.live.watching import named_pages, watch_pages
+from pollwise.live.watching import watch_pages
+from pollwise.web.url_list import named_pages
 
 PAGES = 3
 SETTINGS = {"budget": "20/second", "crawl_delay": 0.05, "allow_private": True}

@@ -70,13 +70,13 @@ def add(
     goes before the options.
     """
     from pollwise.live.requests import AddPages
-    from pollwise.web.url_list import read_url_list
-    from pollwise.web.wishes import completed, read_wishes, wished_page
+    from pollwise.web.url_list import named_pages, read_url_list
+    from pollwise.web.wishes import completed, read_wishes
 
     told = _told(weight, cost, at_least, at_most, tags, select, ignore, name, render)
     wishes = read_wishes(**told)  # before the list is read
     pages = [] if file is None else [completed(page, wishes) for page in read_url_list(file)]
-    pages += [replace(wished_page(url), listed_in="", **wishes) for url in urls or []]
+    pages += named_pages(urls or [], **told)
     if not pages:
         if file is not None:
             raise InputError(f"{file} names no page: write one URL on each line")

@@ -203,7 +203,7 @@ def watch(
     gc.disable()
     from pollwise.console.slow_readers import stderr_beside
     from pollwise.live.shards import watched_shard
-    from pollwise.live.watching import named_pages
+    from pollwise.web.url_list import named_pages
 
     telling = telling_of(LogName.json if log_json else log, verbose=verbose)
     told = {**wanted.told(), **fetching.told()}

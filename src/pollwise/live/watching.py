@@ -49,7 +49,6 @@ from pollwise.web.descriptors import make_room, most_polls
 from pollwise.web.own_network import OwnNetwork
 from pollwise.web.rendering.browser import require_renderable
 from pollwise.web.traffic import Traffic
-from pollwise.web.wishes import wished_page
 
 if TYPE_CHECKING:
     from pollwise.live.shards import SharedBudget, WatchedShard
@@ -63,7 +62,6 @@ __all__ = [
     "MakeDisplay",
     "WatchRun",
     "WatchingDisplay",
-    "named_pages",
     "watch_pages",
 ]
 
@@ -401,11 +399,3 @@ def _add(store: Store, pages: Sequence[NewPage]) -> str | None:
 
 def _terms(page: Page) -> tuple[float | None, ...]:
     return page.weight, page.cost, page.longest_interval, page.shortest_interval
-
-
-def named_pages(urls: Sequence[str], *, render: bool | None = None) -> list[NewPage]:
-    """The pages of a command line, whose lists do not take them away; `InputError` for no URL.
-
-    `render`: see `Page`; None: not told.
-    """
-    return [replace(wished_page(url, render=render), listed_in="") for url in urls]

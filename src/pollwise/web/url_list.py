@@ -1,8 +1,11 @@
-"""Lists of pages as users write them: a URL a line, and what is wanted of it."""
+"""Pages as users name them: in a list, a URL a line and what is wanted of it, or one by one."""
 
 import math
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pollwise.errors import InputError
 from pollwise.scheduler.budgets import frequency
@@ -11,7 +14,7 @@ from pollwise.texts import plain, read_text
 from pollwise.types import Page
 from pollwise.web.wishes import wished_page
 
-__all__ = ["line_of", "read_url_list"]
+__all__ = ["line_of", "named_pages", "read_url_list"]
 
 _TOKEN = re.compile(r"""(?P<comment>\#.*) | (?P<quoted>[a-z-]+="(?:[^"]|"")*") | \S+""", re.VERBOSE)
 _MARK = re.compile(r"(weight|cost|at-least|at-most|tags|select|ignore|render)=(.*)", re.DOTALL)
@@ -21,6 +24,17 @@ _MOST_NAMED = 10
 _LARGEST = 2**30
 """Bytes: some ten million URLs."""
 _ANSWERS = {"yes": True, "no": False, "": False}
+
+
+def named_pages(urls: Sequence[str], **told: Any) -> list[NewPage]:
+    """The pages of a command line, whose lists do not take them away.
+
+    `told` is what is wanted of them, as to `read_wishes`. `InputError` for what is no URL.
+    """
+    for url in urls:
+        if "://" not in url and Path(url).is_file():
+            raise InputError(f"{url} is a file: to watch the pages it names, write --file {url}")
+    return [replace(wished_page(url, **told), listed_in="") for url in urls]
 
 
 def read_url_list(path: Path) -> list[NewPage]:

@@ -9,7 +9,7 @@ from pollwise.errors import InputError
 from pollwise.events import HostBlocked, Poll, Polled, Tick
 from pollwise.live.ahead import Ahead, NextPoll, ahead
 from pollwise.live.requests import ChangeSettings, encode_request
-from pollwise.live.watching import named_pages, watch_pages
+from pollwise.live.watching import watch_pages
 from pollwise.notify.receivers import receiver_of
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.index.bayes_index import BayesianIndex
@@ -18,6 +18,7 @@ from pollwise.settings import latest_settings
 from pollwise.store import Store
 from pollwise.store.records import StoredReceiver
 from pollwise.types import Budget, Observation, Outcome, Page
+from pollwise.web.url_list import named_pages
 
 
 def test_it_names_the_host_and_the_wait_for_the_budget_or_for_the_host():

@@ -10,7 +10,7 @@ from pollwise.errors import InputError
 from pollwise.scheduler.budgets import parse_interval
 from pollwise.store.records import NewPage, usual_cost
 from pollwise.types import Page
-from pollwise.web.url_list import line_of, read_url_list
+from pollwise.web.url_list import line_of, named_pages, read_url_list
 
 
 def test_a_list(tmp_path):
@@ -183,3 +183,20 @@ def test_a_selector_may_end_with_a_quote(tmp_path):
     (tmp_path / "pages.txt").write_text('http://a.example/ select=re:"a"\n')
     [page] = read_url_list(tmp_path / "pages.txt")
     assert page.select == ('re:"a"',)
+
+
+def test_a_list_that_is_named_as_a_page_is_told_to_be_one(tmp_path):
+    path = tmp_path / "list.txt"
+    path.write_text("http://a.example/\n")
+    with pytest.raises(InputError, match=r"list.txt is a file: .* --file .*list.txt$"):
+        named_pages(["http://b.example/", str(path)])
+
+
+def test_pages_of_a_command_line_are_of_no_list():
+    (page,) = named_pages(["HTTP://b.example"], tags=["shop"], weight=None)
+    assert (page.url, page.tags, page.weight, page.listed_in) == (
+        "http://b.example/",
+        ("shop",),
+        None,
+        "",
+    )
