@@ -93,6 +93,23 @@ def test_an_output_that_is_full(folder, words):
 
 
 @pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ("add http://127.0.0.1/ --db added.db", 0),
+        ("status --db none.db", 2),
+        ("watch --once --db none.db", 2),
+        ("--nonsense", 2),
+    ],
+)
+def test_notices_for_which_a_disk_has_no_room_change_no_exit_status(folder, words, status):
+    with open("/dev/full", "wb") as log:
+        end = subprocess.run(
+            [*FORKED, *words.split()], cwd=folder, env=ENVIRONMENT, stderr=log, check=False
+        )
+    assert end.returncode == status
+
+
+@pytest.mark.parametrize(
     ("words", "closed", "status"),
     [
         ("status", ">&-", 0),

@@ -11,7 +11,7 @@ __all__ = ["BodyError", "BodyReader", "too_large"]
 _MAX_GZIP_MEMBERS = 100
 _GZIP_MAGIC = b"\x1f\x8b"
 _NONE = frozenset({"", "identity", "none", "utf-8"})
-"""Count for nothing, also beside another. `identity` should not be sent (RFC 9110 section 8.4.1) and
+"""Count for nothing, also beside another. `identity` should not be sent (RFC 9110 section 8.4.1),
 the last two name no encoding, but scripts send them where there is none, and browsers go on."""
 
 
