@@ -476,7 +476,11 @@ class TestPlan:
     def test_pages_that_were_never_watched(self, run, tmp_path):
         with Store.open(tmp_path / "new.db") as store:
             store.add_pages([NewPage(SITE)], now=0.0)
-        assert_refused(run("plan", "--db", "new.db"), "new.db was never watched")
+        assert_refused(
+            run("plan", "--db", "new.db"),
+            "new.db was never watched",
+            "`pollwise watch --db new.db` begins",
+        )
 
 
 def test_status_forecasts(run, known):
