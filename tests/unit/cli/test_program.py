@@ -142,6 +142,7 @@ def test_a_budget_that_is_none(run, tmp_path, command, budget):
         (["replay", "none.csv", "--policy", "x"], ["'x'", "bayes-index"]),
         (["demo", "--seconds", "1"], ["--seconds", "5"]),
         (["demo", "--seconds", "nan"], ["--seconds", "5"]),
+        (["demo", "--seconds", "1e400"], ["--seconds", "5"]),
     ],
 )
 def test_what_cannot_be_used(run, tmp_path, words, parts):
