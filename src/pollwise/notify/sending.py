@@ -9,10 +9,8 @@ import subprocess
 import tempfile
 import time
 import urllib.error
-import urllib.request
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
 
 from pollwise.errors import InputError, PollwiseError
 from pollwise.export.draft import draft
@@ -20,6 +18,7 @@ from pollwise.insight.documents import document
 from pollwise.notify.atom import atom_feed
 from pollwise.notify.mailing import mail, read_mailbox
 from pollwise.notify.notice import Notice
+from pollwise.notify.posting import post
 from pollwise.notify.receivers import Channel, Receiver
 from pollwise.notify.signing import signature, signing_key
 from pollwise.texts import no_tls, printable
@@ -71,10 +70,8 @@ def _post(receiver: Receiver, notice: Notice) -> None:
     if receiver.secret is not None:
         key = signing_key(receiver.secret, "secret")
         headers["webhook-signature"] = signature(key, notice.id, now, body)
-    request = urllib.request.Request(receiver.target, body, headers, method="POST")
     try:
-        with urllib.request.build_opener(_NoRedirects).open(request, timeout=_PATIENCE):
-            pass
+        post(receiver.target, body, headers, _PATIENCE)
     except urllib.error.HTTPError as error:
         error.close()
         redirects = ", a redirect, which is not followed" if 300 <= error.code < 400 else ""
@@ -82,13 +79,6 @@ def _post(receiver: Receiver, notice: Notice) -> None:
         if error.code in OVERLOADED:
             wait = parse_retry_after(error.headers.get("Retry-After"), time.time())
         raise NotSentError(f"HTTP status {error.code}{redirects}", wait) from None
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would be followed without the body: it is an error."""
-
-    def redirect_request(self, *_: Any) -> None:
-        """Follow none."""
 
 
 def _mail(receiver: Receiver, notice: Notice) -> None:
