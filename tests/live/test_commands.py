@@ -132,6 +132,30 @@ def test_streams_that_were_closed_before_it_began(folder, words, closed, status)
     assert but_for_slowness(end.stderr.decode()) == ""
 
 
+IN_A_CLASS = """
+from pollwise.cli import program
+
+class Interrupted:
+    def __set_name__(self, *_):
+        raise KeyboardInterrupt
+
+def app(**_):
+    class Unfinished:
+        part = Interrupted()
+
+program.app = app
+program.run()
+"""
+
+
+def test_an_interrupt_while_a_class_is_made():
+    """Up to Python 3.11 that is a `RuntimeError`."""
+    end = subprocess.run(
+        [sys.executable, "-c", IN_A_CLASS], env=ENVIRONMENT, capture_output=True, check=False
+    )
+    assert (end.returncode, end.stderr) == (130, b"")
+
+
 def test_a_long_simulation_that_is_interrupted():
     words = ("simulate", "--polls", "100000", "--policy", "uniform", "--seeds", "100000")
     process = subprocess.Popen([*PROGRAM, *words], env=ENVIRONMENT, stderr=subprocess.PIPE)

@@ -181,8 +181,8 @@ def run() -> None:
             raise
         _drop_output()
         sys.exit(_complain(f"standard output cannot be written: {error.strerror}; free some space"))
-    except Exception:
-        if not lost:
+    except Exception as error:
+        if not (lost or _is_of_an_interrupt(error)):
             raise
         sys.exit(130)
     sys.exit(exit_status if isinstance(exit_status, int) else 0)
@@ -227,6 +227,11 @@ def _that_drops(stream: TextIO) -> TextIO:
     file = _DropsWithoutRoom(stream.fileno(), "w", closefd=False)
     # Nothing is held back, which would fail once more at exit where the reader has gone.
     return io.TextIOWrapper(file, stream.encoding, stream.errors, write_through=True)
+
+
+def _is_of_an_interrupt(error: BaseException) -> bool:
+    """Whether Python has made this error of a Ctrl-C, as it does where a class is being made."""
+    return isinstance(error.__cause__, KeyboardInterrupt)
 
 
 def _lost_interrupts() -> list[object]:
