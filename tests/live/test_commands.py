@@ -132,6 +132,21 @@ def test_streams_that_were_closed_before_it_began(folder, words, closed, status)
     assert but_for_slowness(end.stderr.decode()) == ""
 
 
+@pytest.mark.parametrize("words", ["list", "watch http://127.0.0.1:9/ --once", "add http://h/"])
+def test_a_folder_that_was_removed(tmp_path, words):
+    script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@"'
+    end = subprocess.run(
+        ["sh", "-c", script, *PROGRAM, *words.split()],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        check=False,
+    )
+    assert end.returncode == 2
+    assert end.stderr.endswith(b"is gone: change into another one\n")
+    assert len(end.stderr.splitlines()) == 1
+
+
 IN_A_CLASS = """
 from pollwise.cli import program
 

@@ -174,6 +174,10 @@ def run() -> None:
             raise
         mend = "check the permissions of the file and its folders, or name another one"
         sys.exit(_complain(f"{error.filename} cannot be used ({error.strerror}): {mend}"))
+    except FileNotFoundError:
+        if not _folder_is_gone():
+            raise
+        sys.exit(_complain("the folder in which this was called is gone: change into another one"))
     except OSError as error:
         if _UNMAPPED in f"{error} {error.__context__}":
             sys.exit(_complain(_TOO_LITTLE_MEMORY))
@@ -194,6 +198,15 @@ def _is_unread() -> bool:
     for number in (1, _LAST_STREAM):
         streams.register(number, 0)
     return bool(streams.poll(0))
+
+
+def _folder_is_gone() -> bool:
+    """Whether the working folder was removed, beside which relative paths are."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _fill_closed_streams() -> None:
