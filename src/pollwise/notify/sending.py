@@ -86,10 +86,11 @@ def _mail(receiver: Receiver, notice: Notice) -> None:
 
 
 def _call(receiver: Receiver, notice: Notice) -> None:
+    # In UTF-8, as the encoding of an old locale may lack some of their letters.
     environment = {
-        "POLLWISE_NOTICE": notice.id,
-        "POLLWISE_TITLE": notice.title,
-        "POLLWISE_TEXT": notice.text[:_MOST_TEXT],
+        b"POLLWISE_NOTICE": notice.id.encode(),
+        b"POLLWISE_TITLE": notice.title.encode(errors="replace"),
+        b"POLLWISE_TEXT": notice.text[:_MOST_TEXT].encode(errors="replace"),
     }
     with tempfile.TemporaryFile() as complaints:
         with subprocess.Popen(
@@ -97,7 +98,7 @@ def _call(receiver: Receiver, notice: Notice) -> None:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=complaints,
-            env={**os.environ, **environment},
+            env={**os.environb, **environment},
             start_new_session=True,  # Ctrl-C is not for it
         ) as done:
             try:
