@@ -2,10 +2,11 @@
 
 import re
 import time
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from pollwise.errors import InputError
-from pollwise.units import HOUR
+from pollwise.units import DAY
 
 __all__ = ["QuietHours"]
 
@@ -21,25 +22,32 @@ class QuietHours:
 
     def end(self, now: float) -> float | None:
         """If it is quiet at a time: until when (both UTC seconds)."""
-        until = None
-        for _ in self._stretches:  # one may begin where another ends
-            later = self._end_of_stretch(now if until is None else until)
-            if later is None:
-                break
-            until = later
-        return until
+        until = now
+        # One stretch may begin where another ends; all of them may be the whole day.
+        while until < now + DAY and (left := self._left(until)):
+            until = _when_clock_went_on(int(until), left)
+        return until if until > now else None
 
-    def _end_of_stretch(self, now: float) -> float | None:
+    def _left(self, now: float) -> int:
+        """The seconds that a clock on the wall has to go to the end of a stretch; 0: of none."""
         local = time.localtime(now)
         minute = local.tm_hour * 60 + local.tm_min
         for begin, end in self._stretches:
             if (minute - begin) % _MINUTES < (end - begin) % _MINUTES:
-                day = local.tm_mday + (end <= minute)
-                date = (local.tm_year, local.tm_mon, day, end // 60, end % 60, 0, 0, 0, -1)
-                until = time.mktime(date)
-                # An hour that comes twice, as summer time ends, may be meant the first time.
-                return until if until > now else until + HOUR
-        return None
+                return (end - minute) % _MINUTES * 60 - local.tm_sec
+        return 0
+
+
+def _when_clock_went_on(now: int, seconds: int) -> float:
+    """When a clock on the wall has gone on by so many seconds, or is set, as summer time begins or
+    ends, before that.
+    """
+    end, offset = now + seconds, time.localtime(now).tm_gmtoff
+    if time.localtime(end).tm_gmtoff == offset:
+        return float(end)
+    times = range(now, end)
+    is_set = bisect_left(times, True, key=lambda at: time.localtime(at).tm_gmtoff != offset)
+    return float(now + is_set)
 
 
 def _stretch(text: str) -> tuple[int, int]:

@@ -38,6 +38,11 @@ def test_the_base_has_the_versions_of_the_tests_and_nothing_of_the_extras() -> N
     assert not {"scipy", "pandas", "matplotlib", "pyarrow", "starlette"} & set(base.values())
 
 
+def options_of(command: str) -> set[str]:
+    params = typer.main.get_command(app).commands[command].params
+    return {option for each in params for option in each.opts}
+
+
 def test_systemd_reads_the_unit(tmp_path: Path) -> None:
     if shutil.which("systemd-analyze") is None:
         pytest.skip("there is no systemd here")
@@ -63,6 +68,9 @@ def test_the_service_manager_hears_of_the_unit() -> None:
     assert told["ExecReload"] == "/bin/kill -HUP $MAINPID"
     assert int(told["WatchdogSec"]) > 60
     assert "NotifyAccess" not in told, "the default is what is started itself"
+    _, name, *words = told["ExecStart"].split()
+    assert {word for word in words if word.startswith("--")} <= options_of(name)
+    assert words[-2:] == ["--log", "systemd"], "by which journald knows troubles"
 
 
 def test_the_image_is_made_of_what_is_there() -> None:
@@ -82,10 +90,8 @@ def test_the_containers_of_the_cluster_are_started_as_can_be() -> None:
     services = yaml.safe_load(file.read_text(encoding="utf-8"))["services"]
     commands = [told["command"] for told in services.values() if told["image"] == "pollwise"]
     assert [command[0] for command in commands] == ["serve", "frontier"]
-    program = typer.main.get_command(app)
     for name, *words in commands:
-        known = {option for each in program.commands[name].params for option in each.opts}
-        assert {word for word in words if word.startswith("--")} <= known
+        assert {word for word in words if word.startswith("--")} <= options_of(name)
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="there is no man here")

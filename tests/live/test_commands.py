@@ -93,6 +93,23 @@ def test_an_output_that_is_full(folder, words):
 
 
 @pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ("add http://127.0.0.1/ --db added.db", 0),
+        ("status --db none.db", 2),
+        ("watch --once --db none.db", 2),
+        ("--nonsense", 2),
+    ],
+)
+def test_notices_for_which_a_disk_has_no_room_change_no_exit_status(folder, words, status):
+    with open("/dev/full", "wb") as log:
+        end = subprocess.run(
+            [*FORKED, *words.split()], cwd=folder, env=ENVIRONMENT, stderr=log, check=False
+        )
+    assert end.returncode == status
+
+
+@pytest.mark.parametrize(
     ("words", "closed", "status"),
     [
         ("status", ">&-", 0),
@@ -113,6 +130,45 @@ def test_streams_that_were_closed_before_it_began(folder, words, closed, status)
     )
     assert end.returncode == status, end
     assert but_for_slowness(end.stderr.decode()) == ""
+
+
+@pytest.mark.parametrize("words", ["list", "watch http://127.0.0.1:9/ --once", "add http://h/"])
+def test_a_folder_that_was_removed(tmp_path, words):
+    script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$@"'
+    end = subprocess.run(
+        ["sh", "-c", script, *PROGRAM, *words.split()],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        check=False,
+    )
+    assert end.returncode == 2
+    assert end.stderr.endswith(b"is gone: change into another one\n")
+    assert len(end.stderr.splitlines()) == 1
+
+
+IN_A_CLASS = """
+from pollwise.cli import program
+
+class Interrupted:
+    def __set_name__(self, *_):
+        raise KeyboardInterrupt
+
+def app(**_):
+    class Unfinished:
+        part = Interrupted()
+
+program.app = app
+program.run()
+"""
+
+
+def test_an_interrupt_while_a_class_is_made():
+    """Up to Python 3.11 that is a `RuntimeError`."""
+    end = subprocess.run(
+        [sys.executable, "-c", IN_A_CLASS], env=ENVIRONMENT, capture_output=True, check=False
+    )
+    assert (end.returncode, end.stderr) == (130, b"")
 
 
 def test_a_long_simulation_that_is_interrupted():

@@ -539,6 +539,7 @@ def refused(folder, *words):
 def test_a_port_that_is_taken(process, tmp_path):
     assert "choose another" in refused(tmp_path, "--port", str(process.port))
     assert "choose another" in refused(tmp_path, "--port", "0", "--host", "no.such.host.invalid")
+    assert "choose another" in refused(tmp_path, "--port", "0", "--host", "\udc80")
     assert list(tmp_path.iterdir()) == []  # not even an empty file
 
 

@@ -115,6 +115,24 @@ async def test_how_long_a_receiver_wants_to_be_left_alone(hook, status, told, as
     assert caught.value.retry_after == asked
 
 
+@pytest.mark.parametrize(("interim", "arrives"), [(1, True), (10, True), (11, False)])
+async def test_interim_answers_are_not_the_answer(interim, arrives):
+    async with MisbehavingServer() as server:
+        sent = asyncio.to_thread(send, receiver_of(server.url(f"/interim/{interim}")), NOTICE)
+        if arrives:
+            await sent
+            return
+        with pytest.raises(NotSentError, match="the answer is not as HTTP has it"):
+            await sent
+
+
+async def test_notices_take_the_proxy_of_the_environment(hook, monkeypatch):
+    monkeypatch.setenv("http_proxy", hook.url)
+    await asyncio.to_thread(send, receiver_of("http://a.example/hook"), NOTICE)
+    headers, _ = await hook.next()
+    assert headers["Host"] == "a.example"
+
+
 @pytest.mark.parametrize(
     ("speaks_tls", "message"),
     [

@@ -103,7 +103,7 @@ async def test_it_hears_of_a_watch_from_begin_to_end(manager, server, tmp_path):
     await manager.until("READY=1")
     assert not any("WATCHDOG" in message for message in manager.heard[1:-1])
     status = await manager.until("STATUS=")
-    assert "1 pages, 3,600 an hour" in status
+    assert "1 page, 3,600 an hour" in status
     for _ in range(2):
         await manager.until("WATCHDOG=1")
 

@@ -160,6 +160,17 @@ async def test_first_items_are_not_new_and_none_are_told_of_pages(site, clock):
             "<entry xml:base='n{0}/'><id>{0}</id><title>{0}</title><link href='{0}'/></entry>",
             "/of/n2/2",
         ),
+        (
+            "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='/of/'>{}</feed>",
+            "<entry xml:base='n{0}/'><id>{0}</id><link rel='self' xml:base='no/' href='self'/>"
+            "<link rel='alternate' xml:base='of/' href='{0}'/></entry>",
+            "/of/n2/of/2",
+        ),
+        (
+            "<rss><channel xml:base='/all/'>{}</channel></rss>",
+            "<item><guid>{0}</guid><link xml:base='news/'>{0}</link></item>",
+            "/all/news/2",
+        ),
     ],
 )
 async def test_items_have_their_whole_urls_also_where_a_feed_tells_the_ends_of_them(

@@ -48,6 +48,26 @@ def test_it_is_quiet_for_as_long_as_the_clock_of_the_zone_says(zone):
     assert QuietHours(["02:00-02:30"]).end(twice) == twice + 20 * 60.0
 
 
+@pytest.mark.parametrize(
+    "clock", ["CET-1CEST,M3.5.0,M10.5.0/3", "<+00>0<+02>-2,M3.5.0/1,M10.5.0/3"]
+)
+@pytest.mark.parametrize(
+    "text", ["22:00-02:30", "01:30-02:00", "02:15-02:45", "01:00-03:00", "12:00-11:59"]
+)
+def test_it_ends_at_the_first_minute_that_is_not_in_it_when_the_clock_is_set(zone, clock, text):
+    zone(clock)
+    begin, end = text.split("-")
+    for day in (datetime(2026, 3, 28, tzinfo=UTC), datetime(2026, 10, 24, tzinfo=UTC)):
+        first = None
+        for minute in reversed(range(3 * 1440)):
+            at = day.timestamp() + minute * 60.0
+            told = time.strftime("%H:%M", time.localtime(at))
+            is_in = begin <= told < end if begin < end else not end <= told < begin
+            first = first if is_in else at
+            if first is not None:  # else the days that are looked at end before
+                assert QuietHours([text]).end(at + 0.5) == (first if is_in else None)
+
+
 def test_none_is_never_quiet():
     assert QuietHours([]).end(0.0) is None
 

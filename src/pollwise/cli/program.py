@@ -2,7 +2,6 @@
 
 import atexit
 import contextlib
-import errno
 import gc
 import io
 import os
@@ -12,7 +11,7 @@ import sys
 from collections.abc import Callable
 from itertools import pairwise
 from signal import SIGPIPE
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.exceptions import TyperException
@@ -41,7 +40,7 @@ from pollwise.cli.serving import serve
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
 from pollwise.cli.watching import watch
-from pollwise.errors import InputError, PollwiseError
+from pollwise.errors import FULL_DISK, InputError, PollwiseError
 from pollwise.version import __version__
 
 app = typer.Typer(
@@ -98,7 +97,6 @@ _NUMBERS = {"int": "whole number", "float": "number"}
 _TOO_LITTLE_MEMORY = "this machine has too little free memory for that"
 _UNMAPPED = "failed to map segment from shared object"
 """What the dynamic loader says of a library, such as that of LLVM, for which there is none."""
-_FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _READER_HAS_GONE = 128 + SIGPIPE
 """As of other tools, which the signal ends; `head` leaves them so."""
 _LAST_STREAM = 2
@@ -142,6 +140,8 @@ def run() -> None:
         # What a terminal's encoding lacks is shown as an escape.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if (stream := sys.__stderr__) is not None and stream is sys.stderr:
+        sys.stderr = _that_drops(stream)
     # Most of what is loaded or read stays: to search it for garbage all the time is of no use.
     gc.set_threshold(_ALLOCATIONS)
     # At the end all of it goes: to search it once more takes a quarter of the time of `status`.
@@ -174,15 +174,19 @@ def run() -> None:
             raise
         mend = "check the permissions of the file and its folders, or name another one"
         sys.exit(_complain(f"{error.filename} cannot be used ({error.strerror}): {mend}"))
+    except FileNotFoundError:
+        if not _folder_is_gone():
+            raise
+        sys.exit(_complain("the folder in which this was called is gone: change into another one"))
     except OSError as error:
         if _UNMAPPED in f"{error} {error.__context__}":
             sys.exit(_complain(_TOO_LITTLE_MEMORY))
-        if error.errno not in _FULL_DISK:
+        if error.errno not in FULL_DISK:
             raise
         _drop_output()
         sys.exit(_complain(f"standard output cannot be written: {error.strerror}; free some space"))
-    except Exception:
-        if not lost:
+    except Exception as error:
+        if not (lost or _is_of_an_interrupt(error)):
             raise
         sys.exit(130)
     sys.exit(exit_status if isinstance(exit_status, int) else 0)
@@ -196,6 +200,15 @@ def _is_unread() -> bool:
     return bool(streams.poll(0))
 
 
+def _folder_is_gone() -> bool:
+    """Whether the working folder was removed, beside which relative paths are."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
+
+
 def _fill_closed_streams() -> None:
     """Open nothing in the place of standard streams that whoever started us has closed.
 
@@ -204,6 +217,34 @@ def _fill_closed_streams() -> None:
     while (opened := os.open(os.devnull, os.O_RDWR)) <= _LAST_STREAM:
         pass
     os.close(opened)
+
+
+class _DropsWithoutRoom(io.FileIO):
+    """A file that drops what finds no room on its disk."""
+
+    def write(self, data: Any) -> int:
+        """See `io.FileIO.write`."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            if error.errno not in FULL_DISK:
+                raise
+            return len(data)
+
+
+def _that_drops(stream: TextIO) -> TextIO:
+    """The standard error, which ends no command as the disk of its file is full.
+
+    Notices are lost then; the exit status tells what became of the work.
+    """
+    file = _DropsWithoutRoom(stream.fileno(), "w", closefd=False)
+    # Nothing is held back, which would fail once more at exit where the reader has gone.
+    return io.TextIOWrapper(file, stream.encoding, stream.errors, write_through=True)
+
+
+def _is_of_an_interrupt(error: BaseException) -> bool:
+    """Whether Python has made this error of a Ctrl-C, as it does where a class is being made."""
+    return isinstance(error.__cause__, KeyboardInterrupt)
 
 
 def _lost_interrupts() -> list[object]:

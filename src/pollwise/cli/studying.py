@@ -34,6 +34,7 @@ def demo(
         float | None,
         typer.Option(
             min=5,
+            max=1_000_000,
             callback=a_number("of at least 5"),
             help="How long the year takes, at least; if not given, as long as it must.",
         ),

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from pollwise.console.quantities import count
+from pollwise.errors import FULL_DISK
 
 __all__ = ["AT_ONCE", "LOOK", "end_beside", "readiness", "stderr_beside", "wait_until_written"]
 
@@ -48,8 +49,8 @@ def stderr_beside(say: Callable[[str], None]) -> Iterator[None]:
     """A context in which nobody who writes on stderr waits for its reader: a thread writes.
 
     What finds no room any more is dropped, and `say`, which writes on stderr, is told how much as
-    soon as it is read again. At the end what waits is written as far as somebody reads. A write
-    raises what an earlier one met, such as `BrokenPipeError`.
+    soon as it is read again; likewise on a full disk. At the end what waits is written as far as
+    somebody reads. A write raises what an earlier one met, such as `BrokenPipeError`.
     """
     stream = sys.stderr
     try:
@@ -92,6 +93,7 @@ class _WrittenBeside(io.TextIOBase):
         # while it is given one, which a `Queue` would not outlive.
         self._waiting: queue.SimpleQueue[str | threading.Event] = queue.SimpleQueue()
         self._dropped = 0
+        self._why = ""
         self._error: OSError | None = None
         self._is_ending = False
         self._thread = threading.Thread(target=self._go_on, daemon=True, name="stderr")
@@ -121,7 +123,7 @@ class _WrittenBeside(io.TextIOBase):
         if self._waiting.qsize() < _MOST_WAITING:
             self._waiting.put(text)
         else:
-            self._dropped += text.count("\n")
+            self._drop(text, "stderr is read too slowly")
         return len(text)
 
     def wait(self) -> None:
@@ -138,18 +140,31 @@ class _WrittenBeside(io.TextIOBase):
         self._thread.join(2 * LOOK)
 
     def _go_on(self) -> None:
+        has_room = True
         try:
             while not (self._is_ending and self._waiting.empty()):
                 waiting = self._waiting.get()
                 if isinstance(waiting, threading.Event):
                     waiting.set()
-                elif not self._write(waiting.encode(self.encoding, "backslashreplace")):
-                    return
-                if self._dropped and self._waiting.empty():
+                else:
+                    try:
+                        if not self._write(waiting.encode(self.encoding, "backslashreplace")):
+                            return
+                        has_room = True
+                    except OSError as error:
+                        if error.errno not in FULL_DISK:
+                            raise
+                        has_room = False
+                        self._drop(waiting, f"stderr cannot be written: {error.strerror}")
+                if self._dropped and has_room and self._waiting.empty():
                     dropped, self._dropped = self._dropped, 0
-                    self._say(f"{count(dropped, 'line')} not shown: stderr is read too slowly")
+                    self._say(f"{count(dropped, 'line')} not shown: {self._why}")
         except OSError as error:
             self._error = error
+
+    def _drop(self, text: str, why: str) -> None:
+        self._dropped += text.count("\n")
+        self._why = why
 
     def _write(self, data: bytes) -> bool:
         """Write it piece by piece; whether anybody reads, at the end."""

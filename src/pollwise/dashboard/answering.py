@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import re
 import signal
 import socket
 import time
@@ -32,6 +33,7 @@ from pollwise.web.own_servers import (
 
 __all__ = ["Answering", "open_answering"]
 
+_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 _ELSEWHERE = "give another --port or --host"
 _EVERY = 1.0
 _PAUSES = (60.0, 120.0, 300.0)
@@ -203,6 +205,7 @@ def open_answering(
     """
     known = tuple(map(peer_told, peers))
     addresses = tuple(map(_proxy_told, proxies))
+    names = tuple(map(_name_told, names))
     if token is not None:
         token = checked_token(token, OTHER_TOKEN)
     with listen_on(host, port, _ELSEWHERE) as listener:
@@ -229,6 +232,16 @@ def open_answering(
         )
         with closing(Answering(terms, listener, say, f"open {shown}")) as answering:
             yield answering
+
+
+def _name_told(text: str) -> str:
+    """A name as requests have it; `InputError` for what no host is called."""
+    if not _NAME.fullmatch(text):
+        raise InputError(
+            f"--name {text}: give the name of a host alone, such as watch.example.org"
+            + ("" if text.isascii() else " (other letters as xn--...)")
+        )
+    return text.lower()
 
 
 def _proxy_told(text: str) -> str:

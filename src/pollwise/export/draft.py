@@ -1,6 +1,5 @@
 """A file that is written as a whole or not at all."""
 
-import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -8,11 +7,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from pollwise.errors import InputError, StoreError
+from pollwise.errors import FULL_DISK, InputError, StoreError
 
 __all__ = ["draft"]
-
-_FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @contextmanager
@@ -38,7 +35,7 @@ def draft(path: Path) -> Iterator[BinaryIO]:
             part.unlink()
         if not isinstance(error, OSError) or isinstance(error, StoreError):
             raise
-        mend = "free some space" if error.errno in _FULL_DISK else "choose another place"
+        mend = "free some space" if error.errno in FULL_DISK else "choose another place"
         reason = error.strerror or str(error)
         raise InputError(f"{path} cannot be written ({reason}): {mend}") from error
 

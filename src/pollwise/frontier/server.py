@@ -88,7 +88,7 @@ def _bind(server: grpc.aio.Server, serving: Serving) -> int:
     address = _spelled(serving.host, serving.port)
     try:
         port = server.add_insecure_port(address)
-    except RuntimeError as error:
+    except (RuntimeError, UnicodeError) as error:  # UnicodeError: no host has such a name
         raise InputError(
             f"{address} cannot be listened on: choose another --host or --port"
         ) from error

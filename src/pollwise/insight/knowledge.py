@@ -221,7 +221,10 @@ def read_knowledge(db: Place) -> Knowledge:
         if not records:
             raise InputError(f"{db} has no pages: `{command(db, 'add', 'URL')}` adds some")
         if settings is None:
-            raise InputError(f"{db} was never watched: `{command(db, 'watch')}` does")
+            raise InputError(
+                f"{db} was never watched, so that nothing is known yet: `{command(db, 'watch')}`"
+                " begins"
+            )
         if not isinstance(settings, WatchSettings):
             raise InputError(
                 f"{db} holds a collection, of which nothing is forecast; `{command(db, 'status')}`"

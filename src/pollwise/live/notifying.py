@@ -131,8 +131,8 @@ class _Run:
         if waiting := await self._read(delivery.count_waiting):
             why = await self._read(delivery.held_by)
             self.say(
-                f"to be told to {delivery.receiver.name} by a later run:"
-                f" {count(waiting, 'change')}, from {moment(due)} (UTC) on"
+                f"not yet told to {delivery.receiver.name}:"
+                f" {count(waiting, 'change')}, to be told from {moment(due)} (UTC) on"
                 + (f" ({why})" if why else "")
             )
 

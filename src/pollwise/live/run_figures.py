@@ -11,7 +11,7 @@ from typing import Any
 
 from pollwise.checks import read_json
 from pollwise.errors import InputError
-from pollwise.insight.words import number
+from pollwise.insight.words import count, number
 from pollwise.live.clock import Clock
 from pollwise.live.progress import Progress
 from pollwise.policies.awaited import AwaitedPolicy
@@ -143,8 +143,8 @@ class RunMeter:
         """How the run stands, on one line."""
         rate, polls = self.scheduler.budget.rate, sum(self._polls.values())
         return (
-            f"{len(self.pages):,} pages, {number(rate * HOUR)} an hour;"
-            f" since the start {polls:,} polls, {self._changes:,} changes"
+            f"{count(len(self.pages), 'page')}, {number(rate * HOUR)} an hour;"
+            f" since the start {count(polls, 'poll')}, {count(self._changes, 'change')}"
         )
 
     @asynccontextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pollwise.errors import InputError, StoreInUseError
 from pollwise.fetch_settings import HeaderLine
-from pollwise.insight.words import moment
+from pollwise.insight.words import count, moment
 from pollwise.live.ahead import Ahead, ahead
 from pollwise.live.bell import Bell
 from pollwise.live.changed_settings import changes_of
@@ -166,14 +166,17 @@ def watch_pages(
         store.change_settings(settings.recorded())
         _take_in(store, all_pages, followed, say)
         outside.forget_failures(store)
-        count = store.count_pages()
+        total = store.count_pages()
         if outside.listener is not None:
             say(f"listening for signals at {outside.listener.address}")
         make_room()
         if (polls := most_polls()) < _FEW:
-            say(f"the limit on open files is low: {polls} polls at a time (see `ulimit -n`)")
+            say(
+                f"the limit on open files is low: {count(polls, 'poll')} at a time"
+                " (see `ulimit -n`)"
+            )
         reloading = Reloading(read_again, say)
-        with make_display(settings, count) as display:
+        with make_display(settings, total) as display:
             watch = _Watch(
                 store,
                 outside,

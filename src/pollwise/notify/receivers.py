@@ -98,6 +98,7 @@ def receiver_of(target: str) -> Receiver:
     `env:NAME` and `file:PATH` stand for a target that an environment variable or a file holds.
     `InputError` for what cannot be used.
     """
+    _require_text(target)
     place, _, where = target.partition(":")
     if place not in _PLACES:
         return _receiver(name_of(target), target, "--notify")
@@ -120,6 +121,7 @@ def storable_target(target: str, folder: Path = Path()) -> str:
 
     A path, which is beside `folder`, holds wherever the next run begins.
     """
+    _require_text(target)
     place, _, where = target.partition(":")
     if place in _PLACES:
         return target if place == "env" else f"file:{_path(where, folder)}"
@@ -167,6 +169,17 @@ def require_own_names(receivers: Iterable[Receiver]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"two receivers of notices are called {name!r}: rename one of them")
+
+
+def _require_text(target: str) -> None:
+    """`InputError` if `--notify TARGET` has bytes that are no text, which no database keeps."""
+    try:
+        target.encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"--notify {_shown(target)}: a byte in it is no text in UTF-8; take it out, or rename"
+            " the file"
+        ) from None
 
 
 def _receiver(

@@ -9,10 +9,8 @@ import subprocess
 import tempfile
 import time
 import urllib.error
-import urllib.request
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
 
 from pollwise.errors import InputError, PollwiseError
 from pollwise.export.draft import draft
@@ -20,6 +18,7 @@ from pollwise.insight.documents import document
 from pollwise.notify.atom import atom_feed
 from pollwise.notify.mailing import mail, read_mailbox
 from pollwise.notify.notice import Notice
+from pollwise.notify.posting import post
 from pollwise.notify.receivers import Channel, Receiver
 from pollwise.notify.signing import signature, signing_key
 from pollwise.texts import no_tls, printable
@@ -71,10 +70,8 @@ def _post(receiver: Receiver, notice: Notice) -> None:
     if receiver.secret is not None:
         key = signing_key(receiver.secret, "secret")
         headers["webhook-signature"] = signature(key, notice.id, now, body)
-    request = urllib.request.Request(receiver.target, body, headers, method="POST")
     try:
-        with urllib.request.build_opener(_NoRedirects).open(request, timeout=_PATIENCE):
-            pass
+        post(receiver.target, body, headers, _PATIENCE)
     except urllib.error.HTTPError as error:
         error.close()
         redirects = ", a redirect, which is not followed" if 300 <= error.code < 400 else ""
@@ -84,22 +81,16 @@ def _post(receiver: Receiver, notice: Notice) -> None:
         raise NotSentError(f"HTTP status {error.code}{redirects}", wait) from None
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would be followed without the body: it is an error."""
-
-    def redirect_request(self, *_: Any) -> None:
-        """Follow none."""
-
-
 def _mail(receiver: Receiver, notice: Notice) -> None:
     mail(read_mailbox(receiver.target, receiver.name), notice, _PATIENCE)
 
 
 def _call(receiver: Receiver, notice: Notice) -> None:
+    # In UTF-8, as the encoding of an old locale may lack some of their letters.
     environment = {
-        "POLLWISE_NOTICE": notice.id,
-        "POLLWISE_TITLE": notice.title,
-        "POLLWISE_TEXT": notice.text[:_MOST_TEXT],
+        b"POLLWISE_NOTICE": notice.id.encode(),
+        b"POLLWISE_TITLE": notice.title.encode(errors="replace"),
+        b"POLLWISE_TEXT": notice.text[:_MOST_TEXT].encode(errors="replace"),
     }
     with tempfile.TemporaryFile() as complaints:
         with subprocess.Popen(
@@ -107,7 +98,7 @@ def _call(receiver: Receiver, notice: Notice) -> None:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=complaints,
-            env={**os.environ, **environment},
+            env={**os.environb, **environment},
             start_new_session=True,  # Ctrl-C is not for it
         ) as done:
             try:

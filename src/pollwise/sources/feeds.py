@@ -84,8 +84,8 @@ def read_feed(body: bytes) -> Feed:
 
 
 def _links(body: bytes, count: int) -> tuple[HubLinks, Sequence[str]]:
-    """What a feed says of hubs, and the xml:base of each of its so many items (XML Base, section
-    4: relative to those around it): the library for feeds tells nothing of these.
+    """What a feed says of hubs, and the xml:base of the link of each of its so many items (XML
+    Base, section 4: relative to those around it): the library for feeds tells nothing of these.
     """
     body = body.lstrip()
     if body.startswith(b"{"):
@@ -104,10 +104,18 @@ def _links(body: bytes, count: int) -> tuple[HubLinks, Sequence[str]]:
             found.setdefault(relation, _address(link.get("href")))
     bases = [""] * count
     if root is not None and b"xml:base" in body:
-        own = [_address(item.base) for item in root.iter("{*}item", "{*}entry")]
+        own = [_address(_base(item)) for item in root.iter("{*}item", "{*}entry")]
         # Of a broken feed the library may find other items.
         bases = own if len(own) == count else [_address(root.get(_BASE))] * count
     return HubLinks(found.get("hub", ""), found.get("self", "")), bases
+
+
+def _base(item: Any) -> str | None:
+    """The xml:base of the link that the library takes for that of an item; it may have none."""
+    links = [*item.iterchildren("{*}link"), item]
+    link = next((link for link in links if link.get("rel") == "alternate"), links[0])
+    base: str | None = link.base
+    return base
 
 
 def _address(told: object) -> str:

@@ -15,8 +15,8 @@ unless something is masked.
 
 A feed or a sitemap has changed if it has an item that was not seen before, or that says something
 else now. Items that leave it are no change, nor are its title and the date of its making. If
-something else is answered for a while, such as a login page, that is a change; its items stay
-known, so that the new ones among those that come back are told.
+something else is answered for a while, such as a login page, that is a change, and so is its end;
+its items stay known, so that the new ones among those that come back are told.
 
 If other parts are selected than for the latest copy, nothing is known of changes: the poll finds
 none, and the next one compares with it.
@@ -223,14 +223,15 @@ def _compare_list(memory: PageMemory, view: View, listed: Sequence[ListedItem]) 
     if not (known or memory.text_hash == _EMPTY + view.mark):
         # The first copy, or one that was no list, as earlier versions read none: it begins anew.
         return Comparison(view.body_hash, memory.text_hash is None, False, kept)
+    is_back = bool(memory.earlier_hashes)  # which a copy that is a list has not
     other = {own: item for own, item in items.items() if own not in known}
     seen = {own[:_IDENTITY] for own in known}
     new = tuple(item.found for own, item in other.items() if own[:_IDENTITY] not in seen)
     times = (item.found.published_at for item in other.values())
     return Comparison(
         view.body_hash,
-        bool(other),
-        False,
+        is_back or bool(other),
+        is_back and not other,
         kept,
         items=new,
         changed_at=max((time for time in times if time is not None), default=None),

@@ -11,7 +11,8 @@ __all__ = ["BodyError", "BodyReader", "too_large"]
 _MAX_GZIP_MEMBERS = 100
 _GZIP_MAGIC = b"\x1f\x8b"
 _NONE = frozenset({"", "identity", "none", "utf-8"})
-"""The last two name no encoding, but scripts send them where there is none, and browsers go on."""
+"""Count for nothing, also beside another. `identity` should not be sent (RFC 9110 section 8.4.1),
+the last two name no encoding, but scripts send them where there is none, and browsers go on."""
 
 
 class BodyError(ValueError):
@@ -39,7 +40,8 @@ class BodyReader:
     """
 
     def __init__(self, encoding: str, *, max_bytes: int, room: int) -> None:
-        self._encoding = encoding.strip().lower()
+        named = (name.strip() for name in encoding.lower().split(","))
+        self._encoding = ", ".join(name for name in named if name not in _NONE)
         self._max_bytes = max_bytes
         self._room = min(room, max_bytes)
         # Its value is handed out without a copy.
@@ -72,7 +74,7 @@ class BodyReader:
         self.wire_bytes += len(data)
         if not data:
             return
-        if self._encoding in _NONE:
+        if not self._encoding:
             self._write(data)
         elif self._encoding not in ("gzip", "x-gzip", "deflate"):
             raise BodyError(f"Content-Encoding {self._encoding[:40]!r}, which was not asked for")

@@ -142,6 +142,7 @@ def test_a_budget_that_is_none(run, tmp_path, command, budget):
         (["replay", "none.csv", "--policy", "x"], ["'x'", "bayes-index"]),
         (["demo", "--seconds", "1"], ["--seconds", "5"]),
         (["demo", "--seconds", "nan"], ["--seconds", "5"]),
+        (["demo", "--seconds", "1e400"], ["--seconds", "5"]),
     ],
 )
 def test_what_cannot_be_used(run, tmp_path, words, parts):
@@ -476,7 +477,11 @@ class TestPlan:
     def test_pages_that_were_never_watched(self, run, tmp_path):
         with Store.open(tmp_path / "new.db") as store:
             store.add_pages([NewPage(SITE)], now=0.0)
-        assert_refused(run("plan", "--db", "new.db"), "new.db was never watched")
+        assert_refused(
+            run("plan", "--db", "new.db"),
+            "new.db was never watched",
+            "`pollwise watch --db new.db` begins",
+        )
 
 
 def test_status_forecasts(run, known):

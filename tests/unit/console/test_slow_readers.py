@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pollwise.cli.answers import notify
-from pollwise.console.slow_readers import end_beside, stderr_beside
+from pollwise.console.slow_readers import end_beside, stderr_beside, wait_until_written
 from pollwise.console.watching import Detail, WatchDisplay
 from pollwise.live.progress import Progress
 from pollwise.settings import WatchSettings
@@ -75,6 +75,20 @@ def test_what_was_dropped_is_said_when_it_is_read_again(monkeypatch):
     assert kept == sorted(set(kept))  # a line may find room after some were dropped
     assert kept[0] == 0
     assert last == f"pollwise: {MANY - len(kept):,} lines not shown: stderr is read too slowly"
+
+
+def test_what_a_full_disk_did_not_take_is_said_when_it_takes_more(monkeypatch, tmp_path):
+    log = tmp_path / "log"
+    with open("/dev/full", "w") as full, open(log, "w") as with_room:
+        monkeypatch.setattr(sys, "stderr", full)
+        with stderr_beside(notify):
+            print("one\ntwo", file=sys.stderr)
+            wait_until_written(sys.stderr)
+            os.dup2(with_room.fileno(), full.fileno())
+            print("three", file=sys.stderr)
+        monkeypatch.undo()
+    why = "stderr cannot be written: No space left on device"
+    assert log.read_text().splitlines() == ["three", f"pollwise: 2 lines not shown: {why}"]
 
 
 def test_that_nobody_reads_any_more_is_raised(monkeypatch):

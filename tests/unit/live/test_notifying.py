@@ -281,7 +281,7 @@ async def test_the_end_of_a_run_tells_what_waits_and_for_whom(store: Store) -> N
         clock.jump(5.0)
     assert sorted(arrived) == ["free", "free", "limited"]
     [line] = said
-    assert line.startswith("to be told to limited by a later run: 2 changes, from ")
+    assert line.startswith("not yet told to limited: 2 changes, to be told from ")
     assert line.endswith(" on (one notice in 60 minutes at most)")
 
 
@@ -298,7 +298,7 @@ async def test_a_receiver_that_never_answers_does_not_hold_up_the_end(store: Sto
     [state] = store.receivers()
     assert (state.told_seq, state.trying_seq) == (0, 1)  # the next run sends it again
     [line] = said
-    assert line.startswith("to be told to me by a later run: 1 change, from ")
+    assert line.startswith("not yet told to me: 1 change, to be told from ")
 
 
 async def test_failures_are_said_once_and_tried_ever_more_rarely(store: Store) -> None:
@@ -317,7 +317,7 @@ async def test_failures_are_said_once_and_tried_ever_more_rarely(store: Store) -
     assert set(gaps[7:]) == {3600.0}
     line, at_the_end = said
     assert line.startswith("notices to me fail (no route): tried again after 60 s")
-    assert at_the_end.startswith("to be told to me by a later run: 1 change, from ")
+    assert at_the_end.startswith("not yet told to me: 1 change, to be told from ")
     assert at_the_end.endswith(" on (it failed: no route)")
     assert store.receivers()[0].error == "no route"
 

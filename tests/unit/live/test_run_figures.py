@@ -44,7 +44,9 @@ def report(outcome: Outcome, page_id: int, cost: float = 1.0) -> PollReport:
 def test_polls_are_counted_by_their_outcome():
     measured = meter(Scheduler(Uniform(), Budget(2.0)))
     first = report(Outcome.CHANGED, 0, cost=3.0)
-    measured.note(Progress((), (first, report(Outcome.FAILED, 1)), frozenset({0})))
+    measured.note(Progress((), (first,), frozenset({0})))
+    assert measured.in_words() == "3 pages, 7,200 an hour; since the start 1 poll, 0 changes"
+    measured.note(Progress((), (report(Outcome.FAILED, 1),)))
     measured.note(Progress((), (report(Outcome.CHANGED, 0), report(Outcome.POSTPONED, 2))))
     figures = measured.figures()
     polls = {"unchanged": 0, "changed": 2, "gone": 0, "failed": 1, "postponed": 1}

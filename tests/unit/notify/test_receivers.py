@@ -122,6 +122,13 @@ def test_what_cannot_be_used_is_one_line(table, message):
     assert "hidden" not in str(caught.value)
 
 
+@pytest.mark.parametrize("target", ["\udc80", "https://a/\udc80", "exec:cat \udc80", "file:\udc80"])
+@pytest.mark.parametrize("read", [receiver_of, storable_target])
+def test_bytes_that_are_no_text_are_refused(read, target):
+    with pytest.raises(InputError, match="a byte in it is no text in UTF-8; take it out"):
+        read(target)
+
+
 @pytest.mark.parametrize(
     "target",
     [

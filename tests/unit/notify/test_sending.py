@@ -1,6 +1,8 @@
 """How notices reach commands and files, and what is said when they do not."""
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -33,6 +35,30 @@ def test_a_command_gets_the_notice(tmp_path):
     assert environment["POLLWISE_TITLE"] == "Changed: A notice to try this receiver"
     assert "- what went\n+ what came" in environment["POLLWISE_TEXT"]
     assert notice["changes"][0]["url"] == "https://example.org/"
+
+
+IN_AN_OLD_LOCALE = r"""
+import sys
+from dataclasses import replace
+from pollwise.notify.delivery import trial_notice
+from pollwise.notify.receivers import receiver_of
+from pollwise.notify.sending import send
+assert sys.getfilesystemencoding() == "ascii"
+notice = replace(trial_notice(1e6), title="Gr\u00f6\u20ac")
+send(receiver_of(sys.argv[1]), notice)
+"""
+
+
+def test_a_command_gets_utf_8_in_any_locale(tmp_path):
+    got = tmp_path / "got"
+    receiver = f"""exec:sh -c 'printf %s "$POLLWISE_TITLE" > {got}'"""
+    locale = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+    subprocess.run(
+        [sys.executable, "-c", IN_AN_OLD_LOCALE, receiver],
+        env={**os.environ, **locale},
+        check=True,
+    )
+    assert got.read_text(encoding="utf-8") == "Grö€"
 
 
 def test_a_command_that_fails_is_told_with_its_last_words(tmp_path):

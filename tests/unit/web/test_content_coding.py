@@ -41,6 +41,11 @@ def test_what_names_no_encoding_is_passed_over(encoding):
     assert decompress(b"hello", encoding, 500) == b"hello"
 
 
+@pytest.mark.parametrize("encoding", ["gzip, identity", "identity,GZIP", "utf-8, gzip", "gzip,"])
+def test_what_names_no_encoding_is_passed_over_beside_one_that_does(encoding):
+    assert decompress(gzip.compress(b"hello"), encoding, 500) == b"hello"
+
+
 @given(
     st.lists(st.binary(max_size=50), min_size=1, max_size=5),
     st.sampled_from(sorted(COMPRESSORS)),

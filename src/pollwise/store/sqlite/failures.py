@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pollwise.errors import StoreBusyError, StoreDiskError, StoreError
+from pollwise.errors import FULL_DISK, StoreBusyError, StoreDiskError, StoreError
 from pollwise.texts import one_line
 
 __all__ = ["damaged", "reported", "undamaged_database"]
@@ -29,7 +29,6 @@ _KINDS: dict[int, type[StoreError]] = {
     sqlite3.SQLITE_FULL: StoreDiskError,
     sqlite3.SQLITE_IOERR: StoreDiskError,
 }
-_FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -63,7 +62,7 @@ def reported(path: Path) -> Iterator[None]:
         raise kind(f"{path} {cause.format(path=path)} ({one_line(error)})") from error
     except OSError as error:
         reason: type[StoreError] = StoreError
-        if error.errno in _FULL_DISK:
+        if error.errno in FULL_DISK:
             reason, mend = StoreDiskError, "free some space"
         elif error.errno in _FORBIDDEN:
             mend = "check the permissions of the file and its folder"

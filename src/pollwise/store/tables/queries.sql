@@ -365,6 +365,13 @@ WHERE id = :page_id;
 -- Set back the times of changes that polls of a page told.
 UPDATE polls SET last_changed_at = :now WHERE page_id = :page_id AND last_changed_at > :now;
 
+-- name: set_back_receivers
+-- Set back when receivers were told; what they asked for keeps its length.
+UPDATE receivers SET
+    sent_at = CASE WHEN sent_at > :now THEN :now ELSE sent_at END,
+    asked_until = CASE WHEN tried_at > :now THEN asked_until - tried_at + :now ELSE asked_until END,
+    tried_at = CASE WHEN tried_at > :now THEN :now ELSE tried_at END;
+
 -- name: set_back_runs
 -- Set the begins of runs back.
 UPDATE runs SET started_at = :now WHERE started_at > :now;

@@ -1,7 +1,16 @@
 """Times of a clock that was ahead hold up nothing: they are set back when a run begins."""
 
+from dataclasses import replace
+
 from pollwise.store import Store
-from pollwise.store.records import Batch, ClockSetBack, NewPage, PollResult, Postponed
+from pollwise.store.records import (
+    Batch,
+    ClockSetBack,
+    NewPage,
+    PollResult,
+    Postponed,
+    StoredReceiver,
+)
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 __all__ = ["ClocksContract"]
@@ -110,6 +119,20 @@ class ClocksContract:
         store.commit(Batch(polls=(PollResult(seen, PageMemory(), error="no connection left"),)))
         assert store.set_back_times(NOW) == ClockSetBack(NOW, MONTH, polls=0)
         assert store.pages()[0].postponed == Postponed(NOW, "no connection left")
+
+    def test_what_receivers_were_told_of_the_future_is_set_back_too(self, store: Store) -> None:
+        # Of these times alone the latest time knows nothing.
+        failing = StoredReceiver("failing", 3, 4, NOW - 9.0, NOW + MONTH, 2, "no", NOW + MONTH + 7)
+        told, past = (StoredReceiver("told", 4, 0, at, at) for at in (NOW + 9.0, NOW - 9.0))
+        past = replace(past, name="past")
+        for receiver in (failing, told, past):
+            store.save_receiver(receiver)
+        assert store.set_back_times(NOW) is None
+        assert store.receivers() == [
+            replace(failing, tried_at=NOW, asked_until=NOW + 7.0),
+            past,
+            replace(told, sent_at=NOW, tried_at=NOW),
+        ]
 
     def test_the_time_of_a_removal_is_set_back_too(self, store: Store) -> None:
         store.add_pages(PAGES, now=0.0)
