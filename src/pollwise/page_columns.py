@@ -69,7 +69,7 @@ class Coded(Generic[T]):
     distinct: Sequence[T]
     numbers: NDArray[np.int32]
 
-    def at(self, places: NDArray[np.int64]) -> "Coded[T]":
+    def at(self, places: NDArray[np.integer]) -> "Coded[T]":
         """Those at these places, in this order."""
         return Coded(self.distinct, self.numbers[places])
 
