@@ -103,7 +103,7 @@ class TableReader:
         ids = {"first": first, "behind": behind}
         with self._connection.snapshot():
             wishes = watched_wishes(self._connection.rows_in_parts("watched_wishes", **ids))
-            parts = self._connection.rows_in_parts("watched_pages", **ids)
+            parts = self._connection.columns_in_parts("watched_pages", **ids)
             while True:
                 with self._undamaged():
                     part = watched_part(islice(parts, _TOGETHER), wishes)
