@@ -65,6 +65,7 @@ COLUMNS = {
         "wishes_by_url": (
             "text text text number number interval? interval? flag text text text text flag"
         ),
+        "scopes_by_url": "text text",
         "listed_urls": "text",
         "count_without_copy": "whole",
         "totals": "whole whole whole whole whole whole",

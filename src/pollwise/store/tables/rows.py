@@ -31,6 +31,7 @@ from pollwise.watched_pages import PackedColumns, Texts, WatchedPart, memory_of
 
 __all__ = [
     "Row",
+    "is_only_brought",
     "is_told_anew",
     "new_page",
     "observation",
@@ -263,12 +264,22 @@ _wishes_for = attrgetter(
     *("tags", "select", "ignore", "name", "render"),
 )
 _NO_WISHES = _wishes_for(Page(-1))
+_NOTHING_TOLD = _wishes_for(NewPage(""))
 
 
 def wants_nothing(page: Page) -> bool:
     """Whether nobody wants anything special of a page, as of one that a crawl has found."""
     wishes: tuple[object, ...] = _wishes_for(page)
     return wishes == _NO_WISHES
+
+
+def is_only_brought(page: NewPage) -> bool:
+    """Whether a list brings a page and says nothing of it: if it is watched, all stays as it was.
+
+    That is so of most lines of long lists.
+    """
+    wishes: tuple[object, ...] = _wishes_for(page)
+    return wishes == _NOTHING_TOLD and page.listed_in != ""
 
 
 def is_told_anew(page: NewPage, known: Row | None) -> bool:
