@@ -138,10 +138,11 @@ class TableReader:
         anew = set[str]()
         for begin in range(0, len(pages), _URLS_AT_ONCE):
             part = pages[begin : begin + _URLS_AT_ONCE]
-            brought = [page for page in part if is_only_brought(page)]
+            brought, others = list[NewPage](), list[NewPage]()
+            for page in part:
+                (brought if is_only_brought(page) else others).append(page)
             scopes: dict[str, str] = dict(self._by_url("scopes_by_url", brought))
             anew |= {page.url for page in brought if scopes.get(page.url) != page.scope}
-            others = [page for page in part if not is_only_brought(page)]
             known = {row[0]: row for row in self._by_url("wishes_by_url", others)}
             anew |= {page.url for page in others if is_told_anew(page, known.get(page.url))}
         return [page for page in pages if page.url in anew]
