@@ -60,7 +60,7 @@ def attack(name: str | None, hosts: int, seconds: float) -> Outcome:
                 time.sleep(WARM_UP + seconds)
                 megabytes = memory(process.pid)
                 ended_at = time.monotonic()
-        kept = polls_kept(place)
+        kept = polls_kept(place / "watch.db")
         polls = sum(kept[url] for url in healthy)
         return judged(Log.read(plain_log), Log.read(evil_log), polls, ended_at, megabytes, name)
 

@@ -42,7 +42,7 @@ def main() -> int:
     killed_at, kept = [], []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        log_file = place / "log.npz"
+        log_file, database = place / "log.npz", place / "watch.db"
         words = ("plain", "--steady", "--hosts", str(asked.hosts), "--pages", str(asked.pages))
         with serving(log_file, *words) as urls:
             for number in range(asked.kills):
@@ -51,10 +51,10 @@ def main() -> int:
                 process.kill()
                 killed_at.append(time.monotonic())
                 process.wait()
-                kept.append(polls_kept(place) if (place / "watch.db").exists() else {})
+                kept.append(polls_kept(database) if database.exists() else {})
                 print(f"{number + 1} kills, {sum(kept[-1].values()):,d} polls kept", flush=True)
         log = Log.read(log_file)
-        with closing(sqlite3.connect(place / "watch.db")) as connection:
+        with closing(sqlite3.connect(database)) as connection:
             whole = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     ages = [age for each in lost_at_each(log, urls, asked.hosts, killed_at, kept) for age in each]
     lost = sum(age > GRACE for age in ages)

@@ -87,6 +87,7 @@ class _WrittenBeside(io.TextIOBase):
     def __init__(self, stream: TextIO, say: Callable[[str], None]) -> None:
         self._stream = stream
         self._descriptor = stream.fileno()
+        self._is_terminal = stream.isatty()  # asked for in every turn, which lets others run
         self._say = say
         self._ready = readiness(stream)
         # A text, or what to set when all texts before it are written. A signal handler may come
@@ -110,7 +111,7 @@ class _WrittenBeside(io.TextIOBase):
 
     def isatty(self) -> bool:
         """Whether the stream is a terminal."""
-        return self._stream.isatty()
+        return self._is_terminal
 
     def writable(self) -> bool:
         """It is."""

@@ -69,25 +69,27 @@ def save_discoveries(writer: Writer, path: Place, discoveries: Discoveries) -> N
     """
     collected, links = discoveries.collected, discoveries.links
     if collected is not None:
-        _save_collected(writer, path, collected)
+        text = _save_collected(writer, path, collected)
         if links is not None:
             values = {"page_id": collected.page_id, "data": pack_links(links)}
             writer.execute("save_links", values)
-        settle(writer, path, collected.page_id)
+        settle(writer, path, collected.page_id, text)
     writer.execute_all(
         "rescore_page",
         [{"page_id": page, "relevance": value} for page, value in discoveries.rescored.items()],
     )
 
 
-def _save_collected(writer: Writer, path: Place, collected: Collected) -> None:
+def _save_collected(writer: Writer, path: Place, collected: Collected) -> str:
+    """Write what is in a page; its text as it is stored."""
     page_id = collected.page_id
     title, text = _storable(collected.title), collected.text.encode("utf-8", "replace")
     data = zlib.compress(text, LEVEL)
     before = writer.execute("document", {"page_id": page_id}).fetchone()
     searchable = before == (title, data, True)
     if before is not None and before[2] and not searchable:
-        _change_index(writer, path, "drop_text", page_id, *before[:2])
+        known = undamaged(path, page_id, unpack_text, before[1])
+        _change_index(writer, "drop_text", page_id, before[0], known)
     values = {
         "page_id": page_id,
         "relevance": collected.relevance,
@@ -101,27 +103,26 @@ def _save_collected(writer: Writer, path: Place, collected: Collected) -> None:
     if not writer.execute("collect_page", values).rowcount:
         raise InputError(f"page {page_id} was collected, which {path} never had")
     writer.execute("save_document", values)
+    return text.decode()
 
 
-def settle(writer: Writer, path: Place, page_id: int) -> None:
+def settle(writer: Writer, path: Place, page_id: int, text: str | None = None) -> None:
     """Bring the full-text index up to date with what is known of a page.
 
     It holds collected pages that may be indexed, unless they are duplicates, gone or removed.
+    `text` is that of the page, as it is stored (None: to be read).
     """
     values: dict[str, object] = {"page_id": page_id}
     state = writer.execute("search_state", values).fetchone()
     if state is None or state[0] == state[1]:
         return
     title, data, searchable = writer.execute("document", values).fetchone()
-    change = "drop_text" if searchable else "index_text"
-    _change_index(writer, path, change, page_id, title, data)
+    text = undamaged(path, page_id, unpack_text, data) if text is None else text
+    _change_index(writer, "drop_text" if searchable else "index_text", page_id, title, text)
     writer.execute("set_searchable", {**values, "searchable": not searchable})
 
 
-def _change_index(
-    writer: Writer, path: Place, change: str, page_id: int, title: str, data: bytes
-) -> None:
-    text = undamaged(path, page_id, unpack_text, data)
+def _change_index(writer: Writer, change: str, page_id: int, title: str, text: str) -> None:
     writer.execute(change, {"page_id": page_id, "title": title, "text": text})
 
 
