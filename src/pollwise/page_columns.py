@@ -69,7 +69,7 @@ class Coded(Generic[T]):
     distinct: Sequence[T]
     numbers: NDArray[np.int32]
 
-    def at(self, places: NDArray[np.int64]) -> "Coded[T]":
+    def at(self, places: NDArray[np.integer]) -> "Coded[T]":
         """Those at these places, in this order."""
         return Coded(self.distinct, self.numbers[places])
 
@@ -79,8 +79,11 @@ class Coded(Generic[T]):
         return [distinct[number] for number in self.numbers.tolist()]
 
     def array(self, of: Callable[[T], Any], dtype: Any) -> NDArray[Any]:
-        """What `of` gives for each value."""
-        return np.array([of(value) for value in self.distinct], dtype)[self.numbers]
+        """What `of` gives for each value, to be read."""
+        given = np.array([of(value) for value in self.distinct], dtype)
+        if len(given) and (given == given[0]).all():  # as most often: it takes no memory
+            return np.broadcast_to(given[0], self.numbers.shape)
+        return given[self.numbers]
 
 
 def coded(values: Iterable[T]) -> Coded[T]:

@@ -201,7 +201,9 @@ class WatchedPages(MutableMapping[int, Watched]):
         """All pages as they are now."""
         self._pack_all()
         ids = np.flatnonzero(self._there)
-        texts = [self._texts[page_id] for page_id in ids.tolist()]
+        texts = self._texts[: len(ids)]
+        if not self._there[: len(ids)].all():  # some were removed
+            texts = [self._texts[page_id] for page_id in ids.tolist()]
         weights, seen_at = self._weights[ids], self._seen_at[ids]
         in_a_row = self._changes_in_a_row[ids].astype(np.int64)
         kinds = Coded(list(self._all_kinds.keys), self._kinds[ids])

@@ -92,3 +92,11 @@ def test_scopes_that_pages_share() -> None:
 def test_values_come_back_from_their_numbers(values: list[str]) -> None:
     assert coded(values).values() == values
     assert len(coded(values).distinct) == len(set(values))
+
+
+def test_what_is_given_for_values_is_given_for_each_in_their_order() -> None:
+    words = coded(["a", "bb", "a"])
+    assert words.array(len, np.int64).tolist() == [1, 2, 1]
+    assert words.array(str.isalpha, np.bool_).tolist() == [True] * 3
+    assert words.array(lambda _: math.nan, np.float64).shape == (3,)
+    assert len(coded([]).array(len, np.int64)) == 0

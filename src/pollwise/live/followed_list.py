@@ -160,7 +160,10 @@ class FollowedList:
         return [url for url in store.listed_urls(marks) if url not in named]
 
     def _read(self) -> list[NewPage]:
-        return [replace(page, listed_in=self._mark) for page in self._read_file(self.path)]
+        pages = list(self._read_file(self.path))
+        for page in pages:
+            page.listed_in = self._mark
+        return pages
 
     def _stamp(self) -> _Stamp:
         """What differs when the file was written, or may be read by others than before; None:

@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, KeysView, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
@@ -70,6 +70,11 @@ class BackOffs:
         """Until when a page rests; None: its latest poll did not fail."""
         back_off = self._by_page.get(page_id)
         return None if back_off is None else back_off.until
+
+    @property
+    def page_ids(self) -> KeysView[int]:
+        """The pages whose latest polls failed."""
+        return self._by_page.keys()
 
     def rests(self) -> Iterator[tuple[int, float, float]]:
         """The pages whose latest polls failed, with their starts and until when the pages rest."""

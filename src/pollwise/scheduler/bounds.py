@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pollwise.checks import require
 from pollwise.errors import InputError
-from pollwise.page_columns import SharedTerms, as_columns
+from pollwise.page_columns import SharedTerms, as_columns, coded
 from pollwise.scheduler.budgets import parse_interval
 from pollwise.scheduler.overdue import OverduePages
 from pollwise.scheduler.own_bounds import OwnBounds, OwnBoundsTable
@@ -201,18 +201,31 @@ class BoundedPages:
             return
         columns = self._pages.columns
         longest, most_waits = self._longest_waits(rows)
-        polled_at, not_before = columns["polled_at"][rows], columns["not_before"][rows]
-        is_new = polled_at == -math.inf
+        not_before = columns["not_before"][rows]
+        is_new = columns["polled_at"][rows] == -math.inf
         not_before[is_new] = np.maximum(not_before[is_new], now + longest[is_new])
         columns["not_before"][rows] = not_before
+        self._look_at_all(rows, self._deadlines(rows, most_waits))
+
+    def _deadlines(
+        self, rows: NDArray[np.int64], most_waits: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """`_deadline` of pages that are overdue after these waits."""
+        columns = self._pages.columns
+        polled_at = columns["polled_at"][rows]
         endless = most_waits == math.inf
-        deadlines = np.maximum(polled_at + np.where(endless, 0.0, most_waits), not_before)
+        waited = polled_at + np.where(endless, 0.0, most_waits)
+        deadlines: NDArray[np.float64] = np.maximum(waited, columns["not_before"][rows])
         has_none = columns["paused"][rows] | (polled_at >= self._once_from)
         deadlines[has_none | endless] = math.inf
+        return deadlines
+
+    def _look_at_all(self, rows: NDArray[np.int64], deadlines: NDArray[np.float64]) -> None:
+        """Plan to look at the deadlines of pages, of which no look is planned."""
         planned = deadlines < math.inf
         rows, deadlines = rows[planned], deadlines[planned]
-        columns["looks_at"][rows] = deadlines
-        self._looks.extend(deadlines, columns["page_id"][rows])
+        self._pages.columns["looks_at"][rows] = deadlines
+        self._looks.extend(deadlines, self._pages.columns["page_id"][rows])
 
     def _begin_one(self, own: OwnBounds, now: float) -> None:
         """The same as `_begin` of a page."""
@@ -475,6 +488,8 @@ class BoundedPages:
             self._looks.push(deadline, page_id)
 
     def _note_overdue(self, now: float) -> None:
+        if self._looks.first <= now and (many := self._looks.pop_many(now)) is not None:
+            self._note_many_overdue(*many, now)
         while self._looks.first <= now:
             time, page_id = self._looks.pop()
             own = self._pages.get(page_id)
@@ -486,9 +501,36 @@ class BoundedPages:
                 self._look(page_id, own)
                 continue
             own.looks_at = -math.inf
-            looked_at = self._always_changes(own) and _is_looked_at(own)
-            queue = self._demanded if looked_at or self._is_demanded(own) else self._by_default
+            queue = self._demanded if self._goes_ahead(own) else self._by_default
             queue.add(own.scope, deadline, page_id)
+
+    def _note_many_overdue(
+        self, times: NDArray[np.float64], page_ids: NDArray[np.int64], now: float
+    ) -> None:
+        """The same of very many, as after a long time without a run; they are in order."""
+        self._pages.let_go()
+        columns, rows = self._pages.columns, self._pages.rows_of(page_ids)
+        first = np.append(True, (times[1:] > times[:-1]) | (page_ids[1:] > page_ids[:-1]))
+        rows = rows[first & (rows >= 0) & (columns["looks_at"][rows] == times)]
+        distinct, numbers = self._distinct(rows)
+        most_waits = np.array([self._most_wait(one) for one in distinct], np.float64)[numbers]
+        goes_ahead = np.array([self._goes_ahead(one) for one in distinct], np.bool_)[numbers]
+        deadlines = self._deadlines(rows, most_waits)
+        is_overdue = deadlines <= now
+        columns["looks_at"][rows] = np.where(is_overdue, -math.inf, math.inf)
+        self._look_at_all(rows[~is_overdue], deadlines[~is_overdue])
+        for queue, those in (
+            (self._demanded, is_overdue & goes_ahead),
+            (self._by_default, is_overdue & ~goes_ahead),
+        ):
+            own = rows[those]
+            if len(own):
+                scopes = coded(self._pages.scopes[row] for row in own.tolist())
+                queue.extend(scopes, deadlines[those], columns["page_id"][own])
+
+    def _goes_ahead(self, own: OwnBounds) -> bool:
+        """Whether a page that is overdue is polled ahead of those that are so by default."""
+        return self._is_demanded(own) or (self._always_changes(own) and _is_looked_at(own))
 
     def _is_overdue(self, page_id: int, now: float) -> bool:
         """Whether a page that was overdue, and leaves the queue, still is."""

@@ -121,10 +121,10 @@ class Dispatch:
         if self._first_copies.own_rate is None:
             return np.zeros(len(pages), np.bool_)
         needs: NDArray[np.bool_] = np.isnan(pages.seen_at)
-        for place in np.flatnonzero(needs).tolist():
-            page_id = pages.ids.item(place)
-            if page_id in self._under_way or self._back_offs.until(page_id) is not None:
-                needs[place] = False  # it was polled
+        waiting = pages.ids[needs].tolist()
+        polled = self._under_way.keys() & waiting | self._back_offs.page_ids & waiting
+        if polled:
+            needs &= ~np.isin(pages.ids, list(polled))
         return needs
 
     def update(self, pages: Sequence[Page], now: float) -> None:

@@ -9,7 +9,12 @@ import numpy as np
 from pollwise.array_growth import long_enough
 from pollwise.page_columns import PageColumns, as_columns, coded
 from pollwise.scheduler.cell_rate import CellRate
-from pollwise.scheduler.waiting_pages import Place, Places, WaitingLine, WaitingPages
+from pollwise.scheduler.waiting_pages import (
+    Place,
+    WaitingLine,
+    WaitingPages,
+    places_by_scope,
+)
 from pollwise.types import Budget, Page
 
 __all__ = ["FirstCopies"]
@@ -96,13 +101,9 @@ class FirstCopies:
         self._turns[columns.ids] = turns
         terms = columns.terms
         scopes = coded(one.scope for one in terms.distinct)
-        by_scope, ranks = scopes.numbers[terms.numbers], -columns.weights / columns.costs
-        order = np.lexsort((turns, ranks, by_scope))
-        places = Places(ranks[order], turns[order], columns.ids[order])
-        numbers, begins = np.unique(by_scope[order], return_index=True)
-        ends = [*begins[1:].tolist(), len(order)]
-        for number, begin, end in zip(numbers.tolist(), begins.tolist(), ends, strict=True):
-            scope = scopes.distinct[number]
+        by_scope, ranks = scopes.at(terms.numbers), -columns.weights / columns.costs
+        lines = places_by_scope(by_scope, ranks, turns, columns.ids)
+        for scope, places, begin, end in lines:
             self._by_scope.setdefault(scope, WaitingLine()).put(places, begin, end)
             if scope not in self.awaited:
                 self._offer(scope)

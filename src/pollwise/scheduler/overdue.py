@@ -3,7 +3,17 @@
 import heapq
 from collections.abc import Callable
 
+import numpy as np
+from numpy.typing import NDArray
+
+from pollwise.page_columns import Coded
+from pollwise.scheduler.waiting_pages import WaitingLine, places_by_scope
+
 __all__ = ["OverduePages"]
+
+
+_ANY_TURN = 0
+"""Of pages with one deadline the smallest id comes first."""
 
 
 class OverduePages:
@@ -20,7 +30,7 @@ class OverduePages:
     """
 
     def __init__(self) -> None:
-        self._lines: dict[str, list[tuple[float, int]]] = {}
+        self._lines: dict[str, WaitingLine] = {}
         # Heaps of scopes that may be free, by their first deadlines, and of busy ones, by the times
         # at which to look at them again. Outdated entries are dropped late.
         self._ready: list[tuple[float, str]] = []
@@ -33,10 +43,20 @@ class OverduePages:
 
     def add(self, scope: str, deadline: float, page_id: int) -> None:
         """A page whose deadline has passed; it is taken once."""
-        line = self._lines.setdefault(scope, [])
-        heapq.heappush(line, (deadline, page_id))
-        if line[0] == (deadline, page_id) and scope not in self.awaited:
-            heapq.heappush(self._ready, (deadline, scope))
+        line = self._lines.setdefault(scope, WaitingLine())
+        place = deadline, _ANY_TURN, page_id
+        line.push(place)
+        if line.first == place:
+            self._offer(scope)
+
+    def extend(
+        self, scopes: Coded[str], deadlines: NDArray[np.float64], page_ids: NDArray[np.int64]
+    ) -> None:
+        """Several, in any order."""
+        turns = np.broadcast_to(np.int64(_ANY_TURN), len(page_ids))
+        for scope, places, begin, end in places_by_scope(scopes, deadlines, turns, page_ids):
+            self._lines.setdefault(scope, WaitingLine()).put(places, begin, end)
+            self._offer(scope)
 
     def take(self, now: float, free_at: Callable[[str], float]) -> int | None:
         """The page of the earliest deadline whose scope is free now; None: there is none."""
@@ -44,21 +64,19 @@ class OverduePages:
             time, scope = heapq.heappop(self._busy)
             if self.awaited.get(scope) == time:
                 del self.awaited[scope]
-                heapq.heappush(self._ready, (self._lines[scope][0][0], scope))
+                self._offer(scope)
         while self._ready:
             deadline, scope = heapq.heappop(self._ready)
             line = self._lines.get(scope)
-            if line is None or scope in self.awaited or line[0][0] != deadline:
+            first = None if line is None else line.first
+            if line is None or first is None or first[0] != deadline or scope in self.awaited:
                 continue
             free = free_at(scope)
             if free > now:
                 self._expect(scope, free)
                 continue
-            _, page_id = heapq.heappop(line)
-            if line:
-                heapq.heappush(self._ready, (line[0][0], scope))
-            else:
-                del self._lines[scope]
+            _, _, page_id = line.pop()
+            self._offer(scope)
             return page_id
         return None
 
@@ -71,6 +89,14 @@ class OverduePages:
     def first_free(self) -> float:
         """When to look at the first busy scope again; infinite: none is waited for."""
         return self._busy[0][0] if self._busy else float("inf")
+
+    def _offer(self, scope: str) -> None:
+        """Let the first page of a scope be taken, unless the scope is known to be busy."""
+        first = self._lines[scope].first
+        if first is None:
+            del self._lines[scope]
+        elif scope not in self.awaited:
+            heapq.heappush(self._ready, (first[0], scope))
 
     def _expect(self, scope: str, free_at: float) -> None:
         self.awaited[scope] = free_at

@@ -124,7 +124,7 @@ class OwnBoundsTable:
         """The rows of all pages, by id."""
         return self._row_of[self._row_of >= 0].astype(np.int64)
 
-    def rows_of(self, page_ids: Sequence[int]) -> NDArray[np.int64]:
+    def rows_of(self, page_ids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of pages; -1: nothing is kept of the page."""
         ids = np.asarray(page_ids, np.int64)
         rows = np.full(len(ids), -1)

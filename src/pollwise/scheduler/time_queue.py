@@ -67,6 +67,16 @@ class TimeQueue:
         self._look()
         return earliest
 
+    def pop_many(self, until: float) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
+        """Take out those up to a time that came together, in order; None: they are few."""
+        end = int(np.searchsorted(self._times, until, "right"))
+        if end - self._next < _FEW:
+            return None
+        many = self._times[self._next : end], self._page_ids[self._next : end]
+        self._next = end
+        self._look()
+        return many
+
     def _look(self) -> None:
         is_over = self._next == len(self._times)
         if is_over:  # what is left behind need not be kept

@@ -1,16 +1,17 @@
 """Pages that wait, and their lines: a million that come together take little memory."""
 
 import heapq
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.array_growth import long_enough
-from pollwise.page_columns import PageColumns
+from pollwise.page_columns import Coded, PageColumns
 from pollwise.types import Page
 from pollwise.watched_pages import packed
 
-__all__ = ["Place", "Places", "WaitingLine", "WaitingPages"]
+__all__ = ["Place", "Places", "WaitingLine", "WaitingPages", "places_by_scope"]
 
 Place = tuple[float, int, int]
 """Of a page in a line: its rank, the smallest first, its turn, its id."""
@@ -112,6 +113,21 @@ class Places:
     def __getitem__(self, at: int) -> Place:
         ranks, turns, page_ids = self._columns
         return ranks.item(at), turns.item(at), page_ids.item(at)
+
+
+def places_by_scope(
+    scopes: Coded[str],
+    ranks: NDArray[np.float64],
+    turns: NDArray[np.int64],
+    page_ids: NDArray[np.int64],
+) -> Iterator[tuple[str, Places, int, int]]:
+    """The places of pages, at least one: for each scope where its own begin and end among all."""
+    order = np.lexsort((page_ids, turns, ranks, scopes.numbers))
+    places = Places(ranks[order], turns[order], page_ids[order])
+    numbers, begins = np.unique(scopes.numbers[order], return_index=True)
+    ends = [*begins[1:].tolist(), len(order)]
+    for number, begin, end in zip(numbers.tolist(), begins.tolist(), ends, strict=True):
+        yield scopes.distinct[number], places, begin, end
 
 
 class WaitingLine:

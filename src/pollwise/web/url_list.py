@@ -50,10 +50,11 @@ def read_url_list(path: Path) -> list[NewPage]:
     listed: dict[str, NewPage] = {}
     wrong: dict[int, InputError] = {}
     for number, line in enumerate(_read(path).split("\n"), start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
+        words = line.split()
+        if not words or words[0].startswith("#"):
             continue
         try:
-            page = _entry(line)
+            page = wished_page(words[0]) if len(words) == 1 else _entry(line)
         except InputError as error:
             wrong[number] = error
         else:
@@ -132,8 +133,7 @@ def _read(path: Path) -> str:
 
 
 def _entry(line: str) -> NewPage:
-    if len(words := line.split()) == 1:
-        return wished_page(words[0])
+    """The page of a line that says what is wanted of it."""
     url, *marks = (found[0] for found in _TOKEN.finditer(line) if found["comment"] is None)
     values: dict[str, list[str]] = {}
     for mark in marks:

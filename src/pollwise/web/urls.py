@@ -75,7 +75,7 @@ def canonical(url: str) -> str:
     >>> canonical("HTTP://Example.org:80/a/../b?q=1#top")
     'http://example.org/b?q=1'
     """
-    return url if _plainly_canonical(url) else _parse(url)[1]
+    return url if _plain_scope_of(url) else _parse(url)[1]
 
 
 def joined(base: str, reference: str) -> str:
@@ -149,10 +149,8 @@ def spelled(url: str) -> Spelled:
 
     For URLs that are fetched: the latest are remembered.
     """
-    if plain := _plainly_canonical(url):
-        scheme, host, port = plain["scheme"], plain["host"], plain["port"]
-        scope = host if port is None else f"{host}:{port}"
-        return Spelled(url, scope, f"{scheme}://{scope}")
+    if scope := _plain_scope_of(url):
+        return Spelled(url, scope, url[: url.index("/", len("https://"))])
     parsed, href = _parse(url)
     return Spelled(href, _scope(parsed.host), parsed.origin)
 
@@ -162,6 +160,8 @@ def located(url: str) -> tuple[str, str]:
 
     For the many of a list: none is remembered.
     """
+    if scope := _plain_scope_of(url):
+        return url, scope
     parsed, href = _parse(url)
     return href, _scope(parsed.host)
 
@@ -194,29 +194,31 @@ def plainly_joined(base: Base, reference: str) -> str | None:
     ['https://example.org/', 'https://example.org/news/today?page=2', None]
     """
     if reference.startswith("/") and not reference.startswith("//"):
-        is_plain, url = _PLAIN_PATH.fullmatch(reference), base.origin + reference
+        is_plain, url = bool(_PLAIN_PATH.fullmatch(reference)), base.origin + reference
     elif reference.startswith(("http:", "https:")):
-        is_plain, url = _plainly_canonical(reference), reference
+        is_plain, url = _plain_scope_of(reference) is not None, reference
     else:
-        is_plain, url = _PLAIN_REFERENCE.fullmatch(reference), base.directory + reference
+        is_plain = bool(_PLAIN_REFERENCE.fullmatch(reference))
+        url = base.directory + reference
     return url if is_plain and len(url) <= _USUAL else None
 
 
-def _plainly_canonical(url: str) -> re.Match[str] | None:
-    """The parts of the origin of a URL that surely is canonical; None: nothing is said.
+def _plain_scope_of(url: str) -> str | None:
+    """The politeness scope of a URL that surely is canonical; None: nothing is said.
 
     It is not parsed.
     """
     if len(url) > _USUAL:
         return None
     end = url.find("/", len("https://"), _LONGEST_ORIGIN)
-    return _plain_origin(url[:end]) if end > 0 and _PLAIN_PATH.fullmatch(url, end) else None
+    return _plain_scope(url[:end]) if end > 0 and _PLAIN_PATH.fullmatch(url, end) else None
 
 
 @lru_cache(_REMEMBERED)
-def _plain_origin(origin: str) -> re.Match[str] | None:
-    """The parts of a plain origin; the latest are remembered, as most pages share them."""
-    return _PLAIN_ORIGIN.fullmatch(origin)
+def _plain_scope(origin: str) -> str | None:
+    """The scope of a plain origin; the latest are remembered, as most pages share them."""
+    plain = _PLAIN_ORIGIN.fullmatch(origin)
+    return origin[plain.start("host") :] if plain else None
 
 
 def _parse(url: str, base: str | None = None) -> tuple[URL, str]:

@@ -3,6 +3,7 @@
 import itertools
 import math
 import tracemalloc
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from pollwise.errors import InputError
 from pollwise.events import Added, Removed, Tick, Updated
 from pollwise.policies.awaited import AwaitedPolicy
-from pollwise.scheduler import bounds
+from pollwise.scheduler import bounds, time_queue
 from pollwise.scheduler.bounds import BoundedPages, Bounds, longest_by_default
 from pollwise.scheduler.scheduler import Scheduler
 from pollwise.types import Budget, Outcome, Page, Selection
@@ -436,6 +437,51 @@ def test_whether_few_pages_come_or_many_does_not_matter(monkeypatch) -> None:
         return deadlines, first, taken
 
     assert planned(few=0) == planned(few=100)
+
+
+def test_whether_few_pages_are_overdue_or_many_does_not_matter(monkeypatch) -> None:
+    told = itertools.product((None, 50.0, 400.0), (None, 2.0), (None, 3.0), (0, 12, 14), range(6))
+    watched = [
+        Page(
+            n,
+            scope=f"host{host % 4}",
+            longest_interval=longest,
+            shortest_interval=shortest,
+            seen_at=seen_at,
+            changes_in_a_row=in_a_row,
+            paused=n % 7 == 0,
+        )
+        for n, (longest, shortest, seen_at, in_a_row, host) in enumerate(told)
+    ]
+
+    def taken(kept: BoundedPages, now: float) -> Iterator[tuple[int | None, float]]:
+        for turn in range(2 * len(watched)):
+            page_id = kept.take_overdue(
+                now, lambda scope: now + (scope == "host3"), spare=turn % 3 > 0
+            )
+            yield page_id, kept.first_overdue
+            if page_id is not None:
+                kept.started(page_id)
+                kept.answered(page_id, CHANGED if page_id % 2 else UNCHANGED, now)
+
+    def polled(few: int) -> list[tuple[int | None, float]]:
+        monkeypatch.setattr(time_queue, "_FEW", few)
+        kept = BoundedPages(AUTOMATIC, 20.0)
+        kept.add(watched[:-100], -math.inf)
+        kept.begin(4.0, [(5, 3.5, 9.0), (6, 3.5, 99.0)])
+        kept.add(watched[-100:], 4.0)
+        for page in watched[::11]:
+            kept.remove(page.id)
+        kept.add(watched[::22], 4.0)
+        for page in watched[1::5]:
+            kept.failed(page.id, 4.0, 60.0 + page.id)
+        for page in watched[3::7]:
+            kept.postponed(page.id, 30.0)
+        for page in watched[2::9]:
+            kept.update(replace(page, longest_interval=30.0, shortest_interval=None), 4.0)
+        return [one for now in (5.0, 60.0, 61.0, 70.0, 500.0, 1e9) for one in taken(kept, now)]
+
+    assert polled(few=1) == polled(few=10**6)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 import math
 
+import numpy as np
+
+from pollwise.page_columns import coded
 from pollwise.scheduler.overdue import OverduePages
 
 
@@ -19,6 +22,21 @@ def test_the_earliest_deadline_comes_first_whatever_the_host() -> None:
     assert taken(overdue, 10.0, {}) == [2, 1, 0, 3]
     assert taken(overdue, 10.0, {}) == []
     assert overdue.first_free == math.inf
+
+
+def test_whether_pages_come_alone_or_together_does_not_matter() -> None:
+    scopes = [f"host{page * 7 % 5}" for page in range(60)]
+    deadlines = [float(page * 11 % 13) for page in range(60)]
+    alone, together = OverduePages(), OverduePages()
+    for page in range(60):
+        alone.add(scopes[page], deadlines[page], page)
+    for begin, end in ((0, 20), (20, 24), (24, 60)):
+        together.extend(
+            coded(scopes[begin:end]), np.array(deadlines[begin:end]), np.arange(begin, end)
+        )
+    for now, busy in ((20.0, {"host1": 22.0}), (21.0, {}), (22.0, {})):
+        assert taken(together, now, busy) == taken(alone, now, busy)
+    assert not together
 
 
 def test_a_busy_host_is_looked_at_when_it_is_free() -> None:

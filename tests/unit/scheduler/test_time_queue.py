@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from pollwise.scheduler import time_queue
 from pollwise.scheduler.time_queue import TimeQueue
 
-entries = st.tuples(st.integers(0, 9).map(float), st.integers(0, 20))
-steps_taken = st.lists(st.lists(entries, max_size=8) | entries | st.none(), max_size=40)
+times = st.integers(0, 9).map(float)
+entries = st.tuples(times, st.integers(0, 20))
+steps_taken = st.lists(st.lists(entries, max_size=8) | entries | times | st.none(), max_size=40)
 
 
 @given(steps_taken, st.integers(0, 8))
@@ -31,9 +32,19 @@ def compare(steps) -> None:
             )
             for entry in step:
                 heapq.heappush(heap, entry)
-        elif step is not None:
+        elif isinstance(step, tuple):
             queue.push(*step)
             heapq.heappush(heap, step)
+        elif isinstance(step, float):
+            told = queue.pop_many(step)
+            many = [] if told is None else [*zip(*(one.tolist() for one in told), strict=True)]
+            assert many == sorted(many)
+            for entry in many:
+                heap.remove(entry)
+            heapq.heapify(heap)
+            assert all(time <= step for time, _ in many)
+            left = [time for time in queue._times[queue._next :] if time <= step]
+            assert len(left) < max(time_queue._FEW, 1)
         elif heap:
             assert queue.pop() == heapq.heappop(heap)
         assert queue.first == (heap[0][0] if heap else math.inf)

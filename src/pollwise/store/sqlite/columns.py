@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["COLUMNS", "unsound_column"]
+__all__ = ["COLUMNS", "unsound_among", "unsound_column"]
 
 _ROWS_AT_ONCE = 1000
 
@@ -65,6 +65,7 @@ COLUMNS = {
         "wishes_by_url": (
             "text text text number number interval? interval? flag text text text text flag"
         ),
+        "scopes_by_url": "text text",
         "listed_urls": "text",
         "count_without_copy": "whole",
         "totals": "whole whole whole whole whole whole",
@@ -118,22 +119,25 @@ def unsound_column(query: str, rows: Sequence[tuple[Any, ...]]) -> str | None:
     """What is wrong with the rows of a query, in words; None: nothing."""
     for begin in range(0, len(rows), _ROWS_AT_ONCE):
         # By columns, which is a fraction of the work that the rows' further way takes.
-        columns = zip(*rows[begin : begin + _ROWS_AT_ONCE], strict=True)
-        for word, held in zip(COLUMNS[query], columns, strict=True):
-            kind = _KINDS[word.removesuffix("?")]
-            types = set(map(type, held))
-            if _NOTHING in types:
-                if not word.endswith("?"):
-                    return f"nothing for a {word}"
-                types.remove(_NOTHING)
-                if types and types <= _REAL:
-                    held = tuple(value for value in held if value is not None)
-            if strange := types - kind.types:
-                return f"{strange.pop().__name__} for a {word.removesuffix('?')}"
-            if (
-                types
-                and kind.types <= _REAL
-                and not kind.least <= min(held) <= max(held) <= kind.most
-            ):
-                return f"{min(held)} to {max(held)} for a {word.removesuffix('?')}"
+        columns = [*zip(*rows[begin : begin + _ROWS_AT_ONCE], strict=True)]
+        if (wrong := unsound_among(query, columns)) is not None:
+            return wrong
+    return None
+
+
+def unsound_among(query: str, columns: Sequence[tuple[Any, ...]]) -> str | None:
+    """The same of rows by columns."""
+    for word, held in zip(COLUMNS[query], columns, strict=True):
+        kind = _KINDS[word.removesuffix("?")]
+        types = set(map(type, held))
+        if _NOTHING in types:
+            if not word.endswith("?"):
+                return f"nothing for a {word}"
+            types.remove(_NOTHING)
+            if types and types <= _REAL:
+                held = tuple(value for value in held if value is not None)
+        if strange := types - kind.types:
+            return f"{strange.pop().__name__} for a {word.removesuffix('?')}"
+        if types and kind.types <= _REAL and not kind.least <= min(held) <= max(held) <= kind.most:
+            return f"{min(held)} to {max(held)} for a {word.removesuffix('?')}"
     return None

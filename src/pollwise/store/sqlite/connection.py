@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from pollwise.errors import StoreError
-from pollwise.store.sqlite.columns import unsound_column
+from pollwise.store.sqlite.columns import unsound_among, unsound_column
 from pollwise.store.sqlite.failures import damaged, undamaged_database
 from pollwise.store.sqlite.file_format import UnlockedConnection, bring_together
 from pollwise.store.sqlite.lock import FileUse
 from pollwise.store.sqlite.queries import SQL
-from pollwise.store.tables.connection import Connection, Writer
+from pollwise.store.tables.connection import Columns, Connection, Writer
 
 __all__ = ["SqliteConnection", "SqliteWriter"]
 
@@ -101,8 +101,7 @@ class SqliteConnection(Connection):
         """The rows of a query of `queries.sql`; `StoreError` if they hold what nobody wrote."""
         with self._reading():
             rows = self._sqlite.execute(SQL[query], values).fetchall()
-            if unsound_column(query, rows) is not None:
-                raise damaged(self._file, "a stored value is not what anybody wrote")
+            self._require_sound(unsound_column(query, rows))
         return rows
 
     def rows_in_parts(self, query: str, **values: object) -> Iterator[list[Any]]:
@@ -110,16 +109,31 @@ class SqliteConnection(Connection):
 
         They are of one state of the file; nothing may be written before the last one.
         """
+        for rows in self._unchecked_parts(query, values):
+            self._require_sound(unsound_column(query, rows))
+            yield rows
+
+    def columns_in_parts(self, query: str, **values: object) -> Iterator[Columns]:
+        """The columns of each part."""
+        for rows in self._unchecked_parts(query, values):
+            columns = [*zip(*rows, strict=True)]
+            self._require_sound(unsound_among(query, columns))
+            yield columns
+
+    def _unchecked_parts(self, query: str, values: Mapping[str, object]) -> Iterator[list[Any]]:
         with self._reading():
             cursor = self._sqlite.execute(SQL[query], values)
         while True:
             with self._reading():
                 rows = cursor.fetchmany(_ROWS_AT_ONCE)
-                if unsound_column(query, rows) is not None:
-                    raise damaged(self._file, "a stored value is not what anybody wrote")
             if not rows:
                 return
             yield rows
+
+    def _require_sound(self, unsound: str | None) -> None:
+        """`StoreError` if something is wrong with the values of a query."""
+        if unsound is not None:
+            raise damaged(self._file, "a stored value is not what anybody wrote")
 
     def _state_of_file(self) -> tuple[int, int] | None:
         """What is another one once the file was written to, or has gone."""

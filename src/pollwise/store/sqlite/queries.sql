@@ -74,7 +74,11 @@ FROM pages WHERE url IN (SELECT value FROM json_each(:urls)) AND removed_at IS N
 -- What users want of the watched pages with these URLs, a JSON array.
 SELECT url, scope, listed_in, weight, cost, longest_interval, shortest_interval, paused, tags,
        selected, ignored, name, rendered
-FROM pages WHERE url IN (SELECT value FROM json_each(:urls)) AND removed_at IS NULL;
+FROM json_each(:urls) CROSS JOIN pages ON url = value AND removed_at IS NULL;
+
+-- name: scopes_by_url
+-- The watched pages with these URLs, a JSON array, and their scopes.
+SELECT url, scope FROM json_each(:urls) CROSS JOIN pages ON url = value AND removed_at IS NULL;
 
 -- name: listed_urls
 -- The watched pages that lists with these paths, a JSON array, have brought.

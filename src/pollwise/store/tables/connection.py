@@ -12,7 +12,10 @@ from typing import Any, Protocol
 from pollwise.errors import StoreError
 from pollwise.store.place import Place
 
-__all__ = ["Connection", "Result", "Writer"]
+__all__ = ["Columns", "Connection", "Result", "Writer"]
+
+Columns = Sequence[tuple[Any, ...]]
+"""Rows by columns."""
 
 
 class Result(Protocol):
@@ -70,6 +73,11 @@ class Connection(ABC):
 
         They are of one state of the database; nothing may be written before the last one.
         """
+
+    def columns_in_parts(self, query: str, **values: object) -> Iterator[Columns]:
+        """The columns of each part."""
+        for rows in self.rows_in_parts(query, **values):
+            yield [*zip(*rows, strict=True)]
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Writer]:

@@ -23,7 +23,6 @@ from pollwise.array_growth import enlarged
 from pollwise.errors import StateError
 from pollwise.store.place import Place
 from pollwise.store.tables.connection import Connection, Writer
-from pollwise.store.tables.rows import Row
 from pollwise.types import StateDict
 
 __all__ = [
@@ -111,8 +110,8 @@ def learned_parts(connection: Connection, first: int, behind: int) -> Iterator["
     with connection.snapshot():
         layouts = dict(connection.rows("learned_layouts"))
         # Joined at once: apart, the rows of a million pages would take twice the memory.
-        for rows in connection.rows_in_parts("learned_pages", first=first, behind=behind):
-            yield _joined(layouts, rows)
+        for columns in connection.columns_in_parts("learned_pages", first=first, behind=behind):
+            yield _joined(layouts, *columns)
 
 
 class LearnedPart(NamedTuple):
@@ -128,15 +127,19 @@ class LearnedPart(NamedTuple):
     between: int = 0
 
 
-def _joined(layouts: dict[int, str], rows: Sequence[Row]) -> LearnedPart:
-    """Rows joined; `ValueError` if one does not fit its checksum."""
-    page_ids, layout_ids, packed = zip(*rows, strict=True)
+def _joined(
+    layouts: dict[int, str],
+    page_ids: Sequence[int],
+    layout_ids: Sequence[int],
+    packed: Sequence[bytes],
+) -> LearnedPart:
+    """The packed rows of pages joined; `ValueError` if one does not fit its checksum."""
     ids, used = np.array(page_ids, np.int64), frozenset(layout_ids)
     marked = {number: layouts[number].startswith(_MARK) for number in used}
     sizes = set(map(len, packed))
     if all(marked.values()) and len(sizes) == 1:  # nearly always
         data, size = b"".join(packed), sizes.pop()
-        if size < _CHECKSUM or zlib.crc32(data) != _checksum_of_all(size, len(rows)):
+        if size < _CHECKSUM or zlib.crc32(data) != _checksum_of_all(size, len(ids)):
             raise ValueError(_UNFIT)
         return LearnedPart(used, ids, frozenset({size - _CHECKSUM}), data, _CHECKSUM)
     plain = [

@@ -39,6 +39,7 @@ from pollwise.store.tables.learned import LearnedPart, learned_parts, read_learn
 from pollwise.store.tables.receivers import read_receivers
 from pollwise.store.tables.rows import (
     Row,
+    is_only_brought,
     is_told_anew,
     observation,
     page_outline,
@@ -103,7 +104,7 @@ class TableReader:
         ids = {"first": first, "behind": behind}
         with self._connection.snapshot():
             wishes = watched_wishes(self._connection.rows_in_parts("watched_wishes", **ids))
-            parts = self._connection.rows_in_parts("watched_pages", **ids)
+            parts = self._connection.columns_in_parts("watched_pages", **ids)
             while True:
                 with self._undamaged():
                     part = watched_part(islice(parts, _TOGETHER), wishes)
@@ -137,10 +138,19 @@ class TableReader:
         anew = set[str]()
         for begin in range(0, len(pages), _URLS_AT_ONCE):
             part = pages[begin : begin + _URLS_AT_ONCE]
-            urls = json.dumps([page.url for page in part])
-            known = {row[0]: row for row in self._connection.rows("wishes_by_url", urls=urls)}
-            anew |= {page.url for page in part if is_told_anew(page, known.get(page.url))}
+            brought, others = list[NewPage](), list[NewPage]()
+            for page in part:
+                (brought if is_only_brought(page) else others).append(page)
+            scopes: dict[str, str] = dict(self._by_url("scopes_by_url", brought))
+            anew |= {page.url for page in brought if scopes.get(page.url) != page.scope}
+            known = {row[0]: row for row in self._by_url("wishes_by_url", others)}
+            anew |= {page.url for page in others if is_told_anew(page, known.get(page.url))}
         return [page for page in pages if page.url in anew]
+
+    def _by_url(self, query: str, pages: Sequence[NewPage]) -> list[Row]:
+        """The rows of a query of the watched pages with the URLs of these."""
+        urls = [page.url for page in pages]
+        return self._connection.rows(query, urls=json.dumps(urls)) if urls else []
 
     def listed_urls(self, paths: Sequence[str]) -> list[str]:
         rows = self._connection.rows("listed_urls", paths=json.dumps(paths))

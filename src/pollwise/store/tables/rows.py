@@ -24,12 +24,14 @@ from pollwise.store.records import (
     StoredVersion,
     usual_cost,
 )
+from pollwise.store.tables.connection import Columns
 from pollwise.store.tables.noise import pack_noise, unpack_noise
 from pollwise.types import Observation, Outcome, Page
 from pollwise.watched_pages import PackedColumns, Texts, WatchedPart, memory_of
 
 __all__ = [
     "Row",
+    "is_only_brought",
     "is_told_anew",
     "new_page",
     "observation",
@@ -122,31 +124,31 @@ def watched_wishes(parts: Iterable[Sequence[Row]]) -> dict[int, Row]:
     return {row[0]: known.setdefault(row[1:], row[1:]) for rows in parts for row in rows}
 
 
-def watched_part(parts: Iterable[Sequence[Row]], wishes: Mapping[int, Row]) -> WatchedPart | None:
-    """From rows of the columns of the query `watched_pages`, and `watched_wishes`; None: no rows.
+def watched_part(parts: Iterable[Columns], wishes: Mapping[int, Row]) -> WatchedPart | None:
+    """From the columns of the query `watched_pages`, and `watched_wishes`; None: no rows.
 
     `ValueError` if the noise of a page is damaged. By columns, as a million rows are to be read
     within seconds.
     """
-    numbers_of_terms: dict[tuple[str, Row | None], int] = {}
-    numbers_of_kinds: dict[str, int] = {}
+    numbers_of_terms = _Numbers[tuple[str, Row | None]]()
+    numbers_of_kinds = _Numbers[str]()
     columns = []
-    for rows in parts:
-        ids, urls, weights, seen_at, outcomes, gone, names, *others = zip(*rows, strict=True)
+    for part in parts:
+        ids, urls, weights, seen_at, outcomes, gone, names, *others = part
         etags, last_modified, body_hashes, text_hashes, earlier, items, noise, scopes = others
         packed = PackedColumns.of(
             ids=ids,
-            terms=_numbered(numbers_of_terms, zip(scopes, map(wishes.get, ids), strict=True)),
+            terms=numbers_of_terms.of(zip(scopes, map(wishes.get, ids), strict=True)),
             weights=weights,
             seen_at=seen_at,
-            kinds=_numbered(numbers_of_kinds, map(kind_of, urls)),
+            kinds=numbers_of_kinds.of(map(kind_of, urls)),
             outcomes=outcomes,
             gone=gone,
             texts=Texts(
                 urls,
                 names,
-                [told(etag) for etag in etags],
-                [told(text) for text in last_modified],
+                _all_told(etags),
+                _all_told(last_modified),
                 body_hashes,
                 text_hashes,
                 earlier,
@@ -165,9 +167,16 @@ def watched_part(parts: Iterable[Sequence[Row]], wishes: Mapping[int, Row]) -> W
     return WatchedPart(columns, terms, [*numbers_of_kinds])
 
 
-def _numbered(numbers: dict[T, int], values: Iterable[T]) -> list[int]:
+class _Numbers(dict[T, int]):
     """The numbers of values; new ones get the next."""
-    return [numbers.setdefault(value, len(numbers)) for value in values]
+
+    def __missing__(self, value: T) -> int:
+        number = self[value] = len(self)
+        return number
+
+    def of(self, values: Iterable[T]) -> list[int]:
+        """Those of some values."""
+        return [*map(self.__getitem__, values)]
 
 
 def _shared_terms(scope: str, wishes: Row | None) -> SharedTerms:
@@ -255,12 +264,22 @@ _wishes_for = attrgetter(
     *("tags", "select", "ignore", "name", "render"),
 )
 _NO_WISHES = _wishes_for(Page(-1))
+_NOTHING_TOLD = _wishes_for(NewPage(""))
 
 
 def wants_nothing(page: Page) -> bool:
     """Whether nobody wants anything special of a page, as of one that a crawl has found."""
     wishes: tuple[object, ...] = _wishes_for(page)
     return wishes == _NO_WISHES
+
+
+def is_only_brought(page: NewPage) -> bool:
+    """Whether a list brings a page and says nothing of it: if it is watched, all stays as it was.
+
+    That is so of most lines of long lists.
+    """
+    wishes: tuple[object, ...] = _wishes_for(page)
+    return wishes == _NOTHING_TOLD and page.listed_in != ""
 
 
 def is_told_anew(page: NewPage, known: Row | None) -> bool:
@@ -415,6 +434,11 @@ def poll_values(poll: PollResult, storable: Callable[[str | None], object]) -> d
         "error": storable(poll.error),
         "found_items": json.dumps([astuple(item) for item in poll.items]) if poll.items else "",
     }
+
+
+def _all_told(values: Sequence[Any]) -> Sequence[Any]:
+    """`told` of each: hardly ever are there any bytes."""
+    return [*map(told, values)] if bytes in set(map(type, values)) else values
 
 
 def told(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from pollwise.child_processes import end_with_parent, without_interrupts
 from pollwise.store.place import Place
+from pollwise.store.sqlite.one_thread import lock_no_threads
 from pollwise.store.store import Store
 from pollwise.store.tables.reader import TableReader
 
@@ -66,6 +67,7 @@ def _reading(read: Read[Any], place: Place, bounds: Bounds) -> Iterator[Connecti
 def _tell(connection: Connection, read: Read[Any], place: Place, bounds: Bounds) -> None:
     """The other process, which ends at once if it cannot go on: the one that asks finds out why."""
     end_with_parent()
+    lock_no_threads()
     with suppress(Exception), Store.open_readonly(place) as store:
         assert isinstance(store, TableReader)
         for first, behind in bounds:

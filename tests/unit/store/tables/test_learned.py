@@ -142,7 +142,7 @@ def test_one_checksum_of_many_rows_shows_what_that_of_each_would(
 ) -> None:
     plain = data.draw(st.lists(st.binary(min_size=size, max_size=size), min_size=count))
     rows = [(number, 1, _with_checksum(row)) for number, row in enumerate(plain)]
-    part = _joined({1: "crc32 []"}, rows)
+    part = _joined({1: "crc32 []"}, *zip(*rows, strict=True))
     assert part.page_ids.tolist() == [*range(len(plain))]
     stride = size + part.between
     assert [part.data[n * stride :][:size] for n in range(len(plain))] == plain
@@ -151,11 +151,11 @@ def test_one_checksum_of_many_rows_shows_what_that_of_each_would(
     wrong[place] ^= data.draw(st.integers(1, 255))
     rows[number] = number, 1, bytes(wrong)
     with pytest.raises(ValueError, match="do not fit their checksum"):
-        _joined({1: "crc32 []"}, rows)
+        _joined({1: "crc32 []"}, *zip(*rows, strict=True))
 
 
 def test_rows_without_checksums_join_those_that_have_them() -> None:
-    part = _joined({1: "[]", 2: "crc32 []"}, [(0, 1, b"ab"), (7, 2, _with_checksum(b"cd"))])
+    part = _joined({1: "[]", 2: "crc32 []"}, (0, 7), (1, 2), (b"ab", _with_checksum(b"cd")))
     assert (part.data, part.sizes, part.between) == (b"abcd", {2}, 0)
     with pytest.raises(ValueError, match="do not fit their checksum"):
-        _joined({2: "crc32 []"}, [(0, 2, b"abc")])
+        _joined({2: "crc32 []"}, (0,), (2,), (b"abc",))
