@@ -109,6 +109,30 @@ def test_notices_for_which_a_disk_has_no_room_change_no_exit_status(folder, word
     assert end.returncode == status
 
 
+TO_A_SLOW_READER = """
+import signal, sys
+from pollwise.cli import program
+
+def app(**_):
+    signal.signal(signal.SIGALRM, lambda *_: print("now", flush=True))
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    print("x" * 300_000, file=sys.stderr)
+
+program.app = app
+program.run()
+"""
+
+
+def test_a_signal_while_the_reader_is_slow_loses_nothing():
+    """It ends a write early, of which the rest is still to be written."""
+    command = [sys.executable, "-c", TO_A_SLOW_READER]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=ENVIRONMENT, stdout=pipe, stderr=pipe) as process:
+        assert process.stdout.readline() == b"now\n"
+        assert len(process.stderr.read()) == 300_001
+        assert process.wait() == 0
+
+
 @pytest.mark.parametrize(
     ("words", "closed", "status"),
     [

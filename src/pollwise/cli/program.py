@@ -223,13 +223,15 @@ class _DropsWithoutRoom(io.FileIO):
     """A file that drops what finds no room on its disk."""
 
     def write(self, data: Any) -> int:
-        """See `io.FileIO.write`."""
+        """Write all of it: a signal may end a write to a slow reader early."""
+        left = memoryview(data)
         try:
-            return super().write(data)
+            while left and (written := super().write(left)):
+                left = left[written:]
         except OSError as error:
             if error.errno not in FULL_DISK:
                 raise
-            return len(data)
+        return len(data)
 
 
 def _that_drops(stream: TextIO) -> TextIO:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def named_pages(urls: Sequence[str], **told: Any) -> list[NewPage]:
     `told` is what is wanted of them, as to `read_wishes`. `InputError` for what is no URL.
     """
     for url in urls:
-        if "://" not in url and Path(url).is_file():
+        if "://" not in url and isfile(url):
             raise InputError(f"{url} is a file: to watch the pages it names, write --file {url}")
     return [replace(wished_page(url, **told), listed_in="") for url in urls]
 

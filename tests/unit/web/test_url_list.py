@@ -192,6 +192,12 @@ def test_a_list_that_is_named_as_a_page_is_told_to_be_one(tmp_path):
         named_pages(["http://b.example/", str(path)])
 
 
+@pytest.mark.parametrize("url", ["a" * 300, "a/" * 3000, "a\0", "\udc80", "/"])
+def test_what_no_file_can_be_called_is_no_url_either(url):
+    with pytest.raises(InputError):
+        named_pages([url])
+
+
 def test_pages_of_a_command_line_are_of_no_list():
     (page,) = named_pages(["HTTP://b.example"], tags=["shop"], weight=None)
     assert (page.url, page.tags, page.weight, page.listed_in) == (
