@@ -372,6 +372,14 @@ UPDATE receivers SET
     asked_until = CASE WHEN tried_at > :now THEN asked_until - tried_at + :now ELSE asked_until END,
     tried_at = CASE WHEN tried_at > :now THEN :now ELSE tried_at END;
 
+-- name: set_back_subscriptions
+-- Set back when hubs were asked; what they promised keeps its length.
+UPDATE subscriptions SET
+    due_at = due_at - COALESCE(asked_at, due_at) + :now,
+    lease_until = lease_until - asked_at + :now,
+    asked_at = CASE WHEN asked_at > :now THEN :now END
+WHERE COALESCE(asked_at, due_at) > :now;
+
 -- name: set_back_runs
 -- Set the begins of runs back.
 UPDATE runs SET started_at = :now WHERE started_at > :now;

@@ -26,6 +26,7 @@ def set_back(connection: Connection, now: float) -> ClockSetBack | None:
     """See `Store.set_back_times`."""
     with connection.transaction() as writer:
         writer.execute("set_back_receivers", {"now": now})
+        writer.execute("set_back_subscriptions", {"now": now})
         latest_at = connection.row("latest_time")[0]
         if latest_at <= now:
             return None

@@ -10,6 +10,7 @@ from pollwise.store.records import (
     PollResult,
     Postponed,
     StoredReceiver,
+    StoredSubscription,
 )
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
@@ -132,6 +133,25 @@ class ClocksContract:
             replace(failing, tried_at=NOW, asked_until=NOW + 7.0),
             past,
             replace(told, sent_at=NOW, tried_at=NOW),
+        ]
+
+    def test_when_hubs_were_asked_in_the_future_is_set_back_too(self, store: Store) -> None:
+        store.add_pages([NewPage(f"https://{n}.example/") for n in range(4)], now=0.0)
+        new, asked, past, leased = (
+            StoredSubscription(n, "hub", "topic", "callback", "secret", due_at=NOW + MONTH)
+            for n in range(4)
+        )
+        asked = replace(asked, asked_at=NOW + 9.0, failures=1, error="no answer yet")
+        past = replace(past, asked_at=NOW - 9.0, lease_until=NOW + 2 * MONTH)
+        leased = replace(past, page_id=3, asked_at=NOW + 9.0)
+        store.save_subscriptions([new, asked, past, leased])
+        assert store.set_back_times(NOW) is None
+        put_off = NOW + MONTH - 9.0
+        assert store.subscriptions() == [
+            replace(new, due_at=NOW),
+            replace(asked, due_at=put_off, asked_at=NOW),
+            past,
+            replace(leased, due_at=put_off, asked_at=NOW, lease_until=put_off + MONTH),
         ]
 
     def test_the_time_of_a_removal_is_set_back_too(self, store: Store) -> None:
