@@ -19,10 +19,7 @@ What goes wrong on the web is no error but an `Observation` with the outcome FAI
 `PostponedError` ends as an `Observation`, too: POSTPONED.
 """
 
-import errno
-
 __all__ = [
-    "FULL_DISK",
     "InputError",
     "NoNetworkError",
     "PollwiseError",
@@ -35,9 +32,6 @@ __all__ = [
     "StoreVersionError",
     "TraceError",
 ]
-
-FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""The numbers of an `OSError` by which nothing more can be written."""
 
 
 class PollwiseError(Exception):

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import threading
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -128,6 +129,13 @@ class TestOpening:
             opened(parse_place(url), say).close()
         [line] = said
         assert line.endswith("(canceling statement due to lock timeout); waiting for it")
+
+    def test_a_writer_that_is_just_ending_is_waited_for(self, url: str) -> None:
+        before = Store.open(url)
+        ending = threading.Timer(0.2, before.close)
+        ending.start()
+        Store.open(url).close()
+        ending.join()
 
     def test_a_timeout_that_the_server_has_for_statements_is_none_for_ours(
         self, server: Server, url: str

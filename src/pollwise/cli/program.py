@@ -40,7 +40,8 @@ from pollwise.cli.serving import serve
 from pollwise.cli.simulating import simulate
 from pollwise.cli.studying import demo, replay, reproduce
 from pollwise.cli.watching import watch
-from pollwise.errors import FULL_DISK, InputError, PollwiseError
+from pollwise.errors import InputError, PollwiseError
+from pollwise.full_disk import FULL_DISK
 from pollwise.version import __version__
 
 app = typer.Typer(

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from pollwise.console.quantities import count
-from pollwise.errors import FULL_DISK
+from pollwise.full_disk import FULL_DISK
 
 __all__ = ["AT_ONCE", "LOOK", "end_beside", "readiness", "stderr_beside", "wait_until_written"]
 

@@ -7,7 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from pollwise.errors import FULL_DISK, InputError, StoreError
+from pollwise.errors import InputError, StoreError
+from pollwise.full_disk import FULL_DISK
 
 __all__ = ["draft"]
 

@@ -3,6 +3,7 @@
 import os
 import secrets
 import socket
+import time
 from typing import Any
 
 import psycopg
@@ -41,6 +42,8 @@ SET jit = off;
 """
 _LEDGER_SETTINGS = b"SET idle_in_transaction_session_timeout = '5s'"
 """Less than the lock timeout of the others, whom a process that sleeps would hold up."""
+_ENDINGS = (0.05, 0.1, 0.2, 0.4)
+"""Seconds between two looks: a server takes a moment to end a session that was closed."""
 _LONGEST_NAME = 63
 
 
@@ -228,10 +231,13 @@ def looked_at(place: PostgresDatabase, writer: PostgresWriter) -> tuple[str, boo
 
 def _lock(place: PostgresDatabase, writer: PostgresWriter, schema: str, name: WriterName) -> None:
     values = {"schema": schema}
-    [(is_locked,)] = writer.execute("become_writer", values).fetchall()
-    if is_locked:
-        return
-    holders = [holder for (holder,) in writer.execute("writer", values).fetchall()]
+    holders: list[str] = []
+    for pause in (0.0, *_ENDINGS):
+        time.sleep(pause)
+        [(is_locked,)] = writer.execute("become_writer", values).fetchall()
+        if is_locked:
+            return
+        holders = [holder for (holder,) in writer.execute("writer", values).fetchall()]
     if name.text in holders:
         raise StoreBusyError(f"{place} still has the session that was lost: try again")
     raise StoreInUseError(

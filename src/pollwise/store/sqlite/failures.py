@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pollwise.errors import FULL_DISK, StoreBusyError, StoreDiskError, StoreError
+from pollwise.errors import StoreBusyError, StoreDiskError, StoreError
+from pollwise.full_disk import FULL_DISK
 from pollwise.texts import one_line
 
 __all__ = ["damaged", "reported", "undamaged_database"]
