@@ -231,13 +231,12 @@ def looked_at(place: PostgresDatabase, writer: PostgresWriter) -> tuple[str, boo
 
 def _lock(place: PostgresDatabase, writer: PostgresWriter, schema: str, name: WriterName) -> None:
     values = {"schema": schema}
-    holders: list[str] = []
     for pause in (0.0, *_ENDINGS):
         time.sleep(pause)
         [(is_locked,)] = writer.execute("become_writer", values).fetchall()
         if is_locked:
             return
-        holders = [holder for (holder,) in writer.execute("writer", values).fetchall()]
+    holders = [holder for (holder,) in writer.execute("writer", values).fetchall()]
     if name.text in holders:
         raise StoreBusyError(f"{place} still has the session that was lost: try again")
     raise StoreInUseError(
