@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import unescape
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 from pollwise.sources.view import LONGEST_TITLE, NO_HUB, HubLinks, ListedItem, UnreadableError
@@ -66,10 +66,10 @@ def read_feed(body: bytes) -> Feed:
         sound = _sound(body)
         parsed = _parsed(sound)
         told = parsed["entries"]
-        links, bases = _links(body, len(told))
+        hub_links, links = _links(body, len(told))
         entries = [
-            _item(entry, published, base)
-            for entry, published, base in zip(told, _published(sound, told), bases, strict=True)
+            _item(entry, published, link)
+            for entry, published, link in zip(told, _published(sound, told), links, strict=True)
         ]
     except UnreadableError:
         raise
@@ -80,11 +80,18 @@ def read_feed(body: bytes) -> Feed:
         ) from error
     title = _line(parsed["feed"].get("title"))
     items, without_id = tuple(item for item, _ in entries), sum(not known for _, known in entries)
-    return Feed(title, items, without_id, links)
+    return Feed(title, items, without_id, hub_links)
 
 
-def _links(body: bytes, count: int) -> tuple[HubLinks, Sequence[str]]:
-    """What a feed says of hubs, and the xml:base of the link of each of its so many items (XML
+class _ItemLink(NamedTuple):
+    """The address of an item, as Atom has it, and the xml:base of its link; either may be empty."""
+
+    address: str = ""
+    base: str = ""
+
+
+def _links(body: bytes, count: int) -> tuple[HubLinks, Sequence[_ItemLink]]:
+    """What a feed says of hubs, and the link of each of its so many items with its xml:base (XML
     Base, section 4: relative to those around it): the library for feeds tells nothing of these.
     """
     body = body.lstrip()
@@ -93,7 +100,8 @@ def _links(body: bytes, count: int) -> tuple[HubLinks, Sequence[str]]:
         hubs = feed.get("hubs")
         listed = [hub for hub in hubs if isinstance(hub, dict)] if isinstance(hubs, list) else []
         named = (hub.get("url") for hub in listed if str(hub.get("type")).lower() == "websub")
-        return HubLinks(_address(next(named, "")), _address(feed.get("feed_url"))), [""] * count
+        hub_links = HubLinks(_address(next(named, "")), _address(feed.get("feed_url")))
+        return hub_links, [_ItemLink()] * count
     from lxml import etree
 
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
@@ -102,20 +110,24 @@ def _links(body: bytes, count: int) -> tuple[HubLinks, Sequence[str]]:
     for link in () if root is None else root.xpath(_LINKS):
         for relation in (link.get("rel") or "").lower().split():
             found.setdefault(relation, _address(link.get("href")))
-    bases = [""] * count
-    if root is not None and b"xml:base" in body:
-        own = [_address(_base(item)) for item in root.iter("{*}item", "{*}entry")]
+    links = [_ItemLink()] * count
+    if root is not None:
+        own = [_item_link(item) for item in root.iter("{*}item", "{*}entry")]
         # Of a broken feed the library may find other items.
-        bases = own if len(own) == count else [_address(root.get(_BASE))] * count
-    return HubLinks(found.get("hub", ""), found.get("self", "")), bases
+        links = own if len(own) == count else [_ItemLink(base=_address(root.get(_BASE)))] * count
+    return HubLinks(found.get("hub", ""), found.get("self", "")), links
 
 
-def _base(item: Any) -> str | None:
-    """The xml:base of the link that the library takes for that of an item; it may have none."""
-    links = [*item.iterchildren("{*}link"), item]
-    link = next((link for link in links if link.get("rel") == "alternate"), links[0])
-    base: str | None = link.base
-    return base
+def _item_link(item: Any) -> _ItemLink:
+    """The link of an item. In Atom one without a relation is as good as `alternate` (RFC 4287
+    section 4.2.7.2), which the library takes only if it comes first.
+    """
+    is_atom = item.tag.endswith("entry")
+    links = list(item.iterchildren("{*}link"))
+    relations = ("alternate", None) if is_atom else ("alternate",)
+    chosen = (link for relation in relations for link in links if link.get("rel") == relation)
+    link = next(chosen, links[0] if links else item)
+    return _ItemLink(_address(link.get("href")) if is_atom else "", _address(link.base))
 
 
 def _address(told: object) -> str:
@@ -163,8 +175,10 @@ def _published(body: bytes, entries: Sequence[Mapping[str, Any]]) -> list[str | 
     return [entry.get("published") for entry in entries]
 
 
-def _item(entry: Mapping[str, Any], published: str | None, base: str) -> tuple[ListedItem, bool]:
-    """An item that was published then and has this xml:base, and whether it has an id."""
+def _item(
+    entry: Mapping[str, Any], published: str | None, link: _ItemLink
+) -> tuple[ListedItem, bool]:
+    """An item that was published then and has this link, and whether it has an id."""
     title, url = _line(entry.get("title")), printable(str(entry.get("link") or ""))
     contents: Sequence[Mapping[str, Any]] = entry.get("content") or ()
     told = [entry.get("description"), *(content.get("value") for content in contents)]
@@ -176,7 +190,7 @@ def _item(entry: Mapping[str, Any], published: str | None, base: str) -> tuple[L
     found = FoundItem(
         key or url or shown,
         shown,
-        _under(base, url[:_LONGEST_ID]),
+        _under(link.base, link.address or url[:_LONGEST_ID]),
         _seconds(published or entry.get("updated")),
     )
     return ListedItem(found, identity, text), bool(key)

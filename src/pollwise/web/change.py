@@ -220,7 +220,7 @@ def _compare_list(memory: PageMemory, view: View, listed: Sequence[ListedItem]) 
     kept = replace(
         remembered(memory, found), earlier_hashes=(), items=_items_seen(memory.items, items)
     )
-    if not (known or memory.text_hash == _EMPTY + view.mark):
+    if not (known or _EMPTY + view.mark in (memory.text_hash, *memory.earlier_hashes)):
         # The first copy, or one that was no list, as earlier versions read none: it begins anew.
         return Comparison(view.body_hash, memory.text_hash is None, False, kept)
     is_back = bool(memory.earlier_hashes)  # which a copy that is a list has not

@@ -202,10 +202,18 @@ def test_a_feed_of_which_an_earlier_version_kept_the_text_begins_anew():
     assert [item.key for item in again.items] == ["2"]
 
 
-@pytest.mark.parametrize(("back", "new"), [(feed(A, built=1), []), (feed(B, A), ["2"])])
-def test_a_feed_that_was_a_login_page_meanwhile_is_back_with_what_is_new(back, new):
+@pytest.mark.parametrize(
+    ("before", "back", "new"),
+    [
+        (feed(A), feed(A, built=1), []),
+        (feed(A), feed(B, A), ["2"]),
+        (feed(), feed(), []),
+        (feed(), feed(A), ["1"]),
+    ],
+)
+def test_a_feed_that_was_a_login_page_meanwhile_is_back_with_what_is_new(before, back, new):
     login, again = (read(b"<p>Log in, please %d" % n, HTML) for n in (1, 2))
-    views = (feed(A), login, again, back, back)
+    views = (before, login, again, back, back)
     *before, is_back, after = polled(*views, reverted=() if new else {3})
     assert before == [(True, None), (True, None), (True, None)]
     assert (is_back, after) == ((True, new), (False, []))
