@@ -51,6 +51,25 @@ def test_nobody_reads_what_is_wrong(folder):
     assert end.returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("add", "--file", "-"), b"# two pages\nhttp://b.example/\n"),
+        (("import", "-"), b"<urlset><url><loc>http://b.example/</loc></url></urlset>"),
+    ],
+)
+def test_pages_may_come_by_the_standard_input(folder, words, told):
+    command = [*PROGRAM, *words]
+    subprocess.run(command, cwd=folder, env=ENVIRONMENT, input=told, check=True)
+    with Store.open_readonly(folder / "pollwise.db") as store:
+        assert [record.page.url for record in store.pages()] == [URL, "http://b.example/"]
+    empty = subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, input=b"", capture_output=True, check=False
+    )
+    assert empty.returncode == 2
+    assert empty.stderr.startswith(b"pollwise: /dev/stdin")
+
+
 def export_of_a_page(folder: Path) -> list[str]:
     """An export to standard output, longer than what is held back before it is written."""
     url = f"http://a.example/{'a' * 100_000}"

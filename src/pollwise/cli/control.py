@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pollwise.cli.answers import notify, print_json, reading_what_was_learned
-from pollwise.cli.options import DB, Db, Json, OrderName, RenderOption, SharesOption, listed
+from pollwise.cli.options import (
+    DB,
+    Db,
+    Json,
+    OrderName,
+    RenderOption,
+    SharesOption,
+    file_option,
+    listed,
+)
 from pollwise.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,7 +59,12 @@ Name = Annotated[
 def add(
     urls: Annotated[list[str] | None, typer.Argument(help="Pages to watch.")] = None,
     file: Annotated[
-        Path | None, typer.Option(help="A list of pages, as for watch; it is read once.")
+        Path | None,
+        typer.Option(
+            parser=file_option,
+            metavar="FILE",
+            help="A list of pages, as for watch; it is read once. -: the standard input.",
+        ),
     ] = None,
     weight: Weight = None,
     cost: Cost = None,
@@ -138,7 +152,8 @@ def set_wishes(
     """Change what is wanted of pages, also while a watch runs. What is not told stays."""
     told = _told(weight, cost, at_least, at_most, tags, select, ignore, name, render)
     if not told:
-        raise InputError("nothing to set: give an option, such as --weight 2")
+        tags = "--tags to change tags, as --tag chooses pages" if urls and tag else "--weight 2"
+        raise InputError(f"nothing to set: give an option, such as {tags}")
     _change(urls, tag, db, told, as_json)
 
 
@@ -296,7 +311,9 @@ def _chosen(urls: Sequence[str] | None, tag: str | None, db: "Place") -> list[st
     from pollwise.insight.page_list import tagged
     from pollwise.web.urls import canonical
 
-    if bool(urls) == (tag is not None):
+    if urls and tag is not None:
+        raise InputError(f"URLs and --tag {tag} both say which pages: give one of them")
+    if not urls and tag is None:
         raise InputError("which pages? Name their URLs, or a tag that they share with --tag")
     if urls:
         return list(dict.fromkeys(map(canonical, urls)))

@@ -6,15 +6,16 @@ from typing import Annotated
 import typer
 
 from pollwise.cli.answers import notify, print_json
-from pollwise.cli.options import DB, Db, Json
+from pollwise.cli.options import DB, Db, Json, file_option
 
 
 def import_pages(
     file: Annotated[
         Path,
         typer.Argument(
+            parser=file_option,
             help="OPML of a feed reader, a sitemap, the jobs of urlwatch (.yaml), or a backup of"
-            " changedetection.io (.zip)."
+            " changedetection.io (.zip). -: the standard input.",
         ),
     ],
     db: Db = DB,

@@ -42,6 +42,13 @@ def place_option(text: str) -> "Place":
         raise typer.BadParameter(str(error)) from error
 
 
+def file_option(text: str) -> Path:
+    """The path of a file to read; `-` is the standard input, and `./-` a file."""
+    if text.startswith(("http://", "https://")):
+        raise typer.BadParameter(f"{text} is no file: download it first, and name the copy")
+    return Path("/dev/stdin" if text == "-" else text)
+
+
 class ObjectiveName(StrEnum):
     """What a poll is worth."""
 

@@ -95,6 +95,8 @@ _NAMES: dict[Callable[..., object], str] = {
 """Commands that are not named as their functions."""
 _NUMBER = re.compile(r"is not a valid (int|float)(?: range)?\b")
 _NUMBERS = {"int": "whole number", "float": "number"}
+_LONG_WORD = re.compile(r"\S{2049,}")
+"""Longer than URLs usually are."""
 _TOO_LITTLE_MEMORY = "this machine has too little free memory for that"
 _UNMAPPED = "failed to map segment from shared object"
 """What the dynamic loader says of a library, such as that of LLVM, for which there is none."""
@@ -291,6 +293,10 @@ def _drop_output() -> None:
 def _complain(message: str) -> int:
     """Say what is wrong, if somebody still reads that; the exit status."""
     if message:
+        if _LONG_WORD.search(message):
+            from pollwise.web.urls import shown
+
+            message = _LONG_WORD.sub(lambda word: shown(word[0]), message)
         with contextlib.suppress(SystemExit):  # rich makes it of a closed pipe
             notify(message)
     return 2

@@ -24,6 +24,7 @@ from pollwise.cli.options import (
     RenderOption,
     SharesOption,
     a_number,
+    file_option,
     listed,
     objective_told,
     token_place_told,
@@ -167,8 +168,11 @@ def watch(
     file: Annotated[
         Path | None,
         typer.Option(
+            parser=file_option,
+            metavar="FILE",
             help="A file with a URL a line, perhaps weight=W at-least=N/TIME tags=A,B after it. It"
-            " is followed: what is changed in it is changed in the watch."
+            " is followed: what is changed in it is changed in the watch. -: the standard"
+            " input.",
         ),
     ] = None,
     config: Annotated[

@@ -1,5 +1,6 @@
 """Which program a file is from, by its beginning and its name."""
 
+import io
 import zlib
 from pathlib import Path
 
@@ -23,7 +24,9 @@ def read_file(path: Path) -> Imported:
     `InputError`, with the name of the file, if it cannot be read or is none of these.
     """
     try:
-        with path.open("rb") as file:
+        with path.open("rb") as opened:
+            # Pipes go forward only.
+            file = opened if opened.seekable() else io.BytesIO(opened.read(_LARGEST + 1))
             # The others are small; a backup may be larger than the memory.
             begin = file.read(1024)
             file.seek(0)

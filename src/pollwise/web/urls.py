@@ -50,6 +50,8 @@ _HOST_AND_PORT = re.compile(r"[A-Za-z][A-Za-z0-9.-]*:[0-9]{1,5}(?![^/?#])")
 _MEND = "begin it with http:// or https://"
 _USUAL = 2048
 """Characters of a URL that is not parsed."""
+_LONGEST = 8000
+"""Characters of a URL that is watched: RFC 9110 section 4.1 asks servers to take so many."""
 _LONGEST_ORIGIN = 280
 """Characters of an origin that is remembered: a name has at most 253."""
 _MOST_SHOWN = 120
@@ -156,13 +158,19 @@ def spelled(url: str) -> Spelled:
 
 
 def located(url: str) -> tuple[str, str]:
-    """The canonical spelling of a URL and its politeness scope; `InputError` as for `canonical`.
+    """The canonical spelling of a URL to watch and its politeness scope.
 
-    For the many of a list: none is remembered.
+    `InputError` as for `canonical`, and for one that is too long for servers. For the many of a
+    list: none is remembered.
     """
     if scope := _plain_scope_of(url):
         return url, scope
     parsed, href = _parse(url)
+    if len(href) > _LONGEST:
+        raise InputError(
+            f"a URL of {len(href):,d} characters, and few servers take more than {_LONGEST:,d}:"
+            f" shorten {_shown(url)}"
+        )
     return href, _scope(parsed.host)
 
 

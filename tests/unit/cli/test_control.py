@@ -61,6 +61,22 @@ def test_a_new_page_may_have_a_name(run):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (("pause", A, "--tag", "x"), "URLs and --tag x both say which pages: give one of them"),
+        (("set", A, "--tag", "x"), "give an option, such as --tags to change tags, as --tag chooses"),
+        (("set", "--tag", "x"), "give an option, such as --weight 2"),
+        (("pause",), "which pages? Name their URLs, or a tag that they share with --tag"),
+    ],
+)
+def test_pages_are_named_in_one_way(run, words, message):
+    status, out, err = run(*words)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+@pytest.mark.usefixtures("db")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
         (("set", A, B, "--name", "x"), "a name is for one page, and these are 2"),
         (("add", A, B, "--name", "x"), "a name is for one page, and these are 2"),
         (("set", A, "--name", "a\nb"), r"name 'a\nb': expected one line of text of at most 200"),

@@ -201,6 +201,27 @@ def test_a_folder_that_may_not_be_entered(run, monkeypatch, words):
     assert "cannot be used (Permission denied): check the permissions" in answer.err
 
 
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("add",), "a URL of 99,009 characters, and few servers take more than 8,000: shorten"),
+        (("history",), "was never watched in"),
+        (("collect", "--topic", "whales", "--seed"), "URL too long; name another page"),
+    ],
+)
+def test_a_url_that_is_too_long_is_told_by_its_beginning(run, tmp_path, words, why):
+    Store.open(tmp_path / "pollwise.db").close()
+    answer = run(*words, f"http://h/{'a' * 99_000}")
+    assert_refused(answer, why)
+    assert "http://h/aaa" in answer.err
+    assert len(answer.err) < 500
+
+
+@pytest.mark.parametrize("words", [("import",), ("add", "--file"), ("watch", "--file")])
+def test_a_url_is_no_file(run, words):
+    assert_refused(run(*words, "https://h/sitemap.xml"), "https://h/sitemap.xml is no file")
+
+
 def test_an_empty_database_has_nothing_to_watch(run, tmp_path):
     Store.open(tmp_path / "x.db").close()
     assert_refused(run("watch", "--db", "x.db"), "nothing to watch: x.db has no pages")

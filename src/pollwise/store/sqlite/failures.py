@@ -20,7 +20,8 @@ _SQLITE_CAUSES = {
     sqlite3.SQLITE_READONLY: "cannot be written, as it is in a read-only place or was opened for"
     " reading, and this command writes: check the permissions of the file and its folder, or copy"
     " it to another folder",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the permissions of the file and its folder",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the permissions of the file and its folder,"
+    " and whether the disk is read-only",
     sqlite3.SQLITE_PERM: "cannot be opened: check the permissions of the file and its folder",
     sqlite3.SQLITE_BUSY: "is locked by another program: close that program",
     sqlite3.SQLITE_PROTOCOL: "cannot be locked: put it on a local disk, not on a network share",
@@ -30,7 +31,12 @@ _KINDS: dict[int, type[StoreError]] = {
     sqlite3.SQLITE_FULL: StoreDiskError,
     sqlite3.SQLITE_IOERR: StoreDiskError,
 }
-_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+_MENDS = {
+    **dict.fromkeys(FULL_DISK, "free some space"),
+    errno.EACCES: "check the permissions of the file and its folder",
+    errno.EPERM: "check the permissions of the file and its folder",
+    errno.EROFS: "choose a file on a disk that can be written",
+}
 
 
 @contextmanager
@@ -62,13 +68,8 @@ def reported(path: Path) -> Iterator[None]:
         # SQLite may quote a statement of several lines.
         raise kind(f"{path} {cause.format(path=path)} ({one_line(error)})") from error
     except OSError as error:
-        reason: type[StoreError] = StoreError
-        if error.errno in FULL_DISK:
-            reason, mend = StoreDiskError, "free some space"
-        elif error.errno in _FORBIDDEN:
-            mend = "check the permissions of the file and its folder"
-        else:
-            mend = "choose another file"
+        reason = StoreDiskError if error.errno in FULL_DISK else StoreError
+        mend = _MENDS.get(error.errno or 0, "choose another file")
         raise reason(f"{path} cannot be used: {error.strerror}; {mend}") from error
 
 

@@ -41,7 +41,8 @@ def test_a_database_that_another_program_writes_to_is_told(path: Path) -> None:
     ("number", "mend"),
     [
         (errno.ENOSPC, "free some space"),
-        (errno.EROFS, "check the permissions"),
+        (errno.EACCES, "check the permissions"),
+        (errno.EROFS, "choose a file on a disk that can be written"),
         (errno.ENAMETOOLONG, "choose another file"),
     ],
 )
