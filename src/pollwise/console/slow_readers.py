@@ -95,6 +95,7 @@ class _WrittenBeside(io.TextIOBase):
         self._waiting: queue.SimpleQueue[str | threading.Event] = queue.SimpleQueue()
         self._dropped = 0
         self._why = ""
+        self._line_is_open = False
         self._error: OSError | None = None
         self._is_ending = False
         self._thread = threading.Thread(target=self._go_on, daemon=True, name="stderr")
@@ -141,21 +142,22 @@ class _WrittenBeside(io.TextIOBase):
         self._thread.join(2 * LOOK)
 
     def _go_on(self) -> None:
-        has_room = True
+        has_room, is_cut = True, False
         try:
             while not (self._is_ending and self._waiting.empty()):
                 waiting = self._waiting.get()
                 if isinstance(waiting, threading.Event):
                     waiting.set()
                 else:
+                    told = f"\n{waiting}" if is_cut else waiting
                     try:
-                        if not self._write(waiting.encode(self.encoding, "backslashreplace")):
+                        if not self._write(told.encode(self.encoding, "backslashreplace")):
                             return
-                        has_room = True
+                        has_room, is_cut = True, False
                     except OSError as error:
                         if error.errno not in FULL_DISK:
                             raise
-                        has_room = False
+                        has_room, is_cut = False, self._line_is_open
                         self._drop(waiting, f"stderr cannot be written: {error.strerror}")
                 if self._dropped and has_room and self._waiting.empty():
                     dropped, self._dropped = self._dropped, 0
@@ -173,5 +175,7 @@ class _WrittenBeside(io.TextIOBase):
             while not self._ready(LOOK):
                 if self._is_ending:
                     return False
-            data = data[os.write(self._descriptor, data[:AT_ONCE]) :]
+            written = os.write(self._descriptor, data[:AT_ONCE])
+            self._line_is_open = data[written - 1 : written] != b"\n"
+            data = data[written:]
         return True

@@ -37,6 +37,7 @@ __all__ = [
     "Channel",
     "Receiver",
     "name_of",
+    "program_words",
     "read_receiver",
     "receiver_of",
     "require_own_names",
@@ -268,9 +269,21 @@ def _check_webhook(target: str, where: str) -> None:
 _OF_A_SHELL = re.compile(r"\d*[<>|]+|[&;]+$")
 
 
+def program_words(command: str) -> list[bytes]:
+    """The words of a command, as its program gets them: in UTF-8 where the locale lacks letters.
+
+    `ValueError` if a quote does not end.
+    """
+    words = shlex.split(command)
+    try:
+        return [os.fsencode(word) for word in words]
+    except UnicodeEncodeError:
+        return [word.encode(errors="surrogateescape") for word in words]
+
+
 def _check_command(command: str, where: str) -> None:
     try:
-        words = shlex.split(command)
+        words = program_words(command)
     except ValueError as error:
         raise InputError(
             f"{where}: {_shown(f'exec:{command}')}: {error}; close every quote"

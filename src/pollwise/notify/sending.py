@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import signal
 import smtplib
 import subprocess
@@ -19,7 +18,7 @@ from pollwise.notify.atom import atom_feed
 from pollwise.notify.mailing import mail, read_mailbox
 from pollwise.notify.notice import Notice
 from pollwise.notify.posting import post
-from pollwise.notify.receivers import Channel, Receiver
+from pollwise.notify.receivers import Channel, Receiver, program_words
 from pollwise.notify.signing import signature, signing_key
 from pollwise.texts import no_tls, printable
 from pollwise.version import __version__
@@ -94,7 +93,7 @@ def _call(receiver: Receiver, notice: Notice) -> None:
     }
     with tempfile.TemporaryFile() as complaints:
         with subprocess.Popen(
-            shlex.split(receiver.target),
+            program_words(receiver.target),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=complaints,

@@ -62,7 +62,10 @@ def test_a_new_page_may_have_a_name(run):
     ("words", "message"),
     [
         (("pause", A, "--tag", "x"), "URLs and --tag x both say which pages: give one of them"),
-        (("set", A, "--tag", "x"), "give an option, such as --tags to change tags, as --tag chooses"),
+        (
+            ("set", A, "--tag", "x"),
+            "give an option, such as --tags to change tags, as --tag chooses",
+        ),
         (("set", "--tag", "x"), "give an option, such as --weight 2"),
         (("pause",), "which pages? Name their URLs, or a tag that they share with --tag"),
     ],

@@ -1,6 +1,7 @@
 """Nobody waits for the reader of stderr; what it does not read is dropped and counted."""
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -89,6 +90,30 @@ def test_what_a_full_disk_did_not_take_is_said_when_it_takes_more(monkeypatch, t
         monkeypatch.undo()
     why = "stderr cannot be written: No space left on device"
     assert log.read_text().splitlines() == ["three", f"pollwise: 2 lines not shown: {why}"]
+
+
+THE_DISK_FILLS_UP = """
+import resource, sys
+from pollwise.cli.answers import notify
+from pollwise.console.slow_readers import stderr_beside, wait_until_written
+_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (7, most))
+with stderr_beside(notify):
+    for text in ("one", "two two", "three"):
+        print(text, file=sys.stderr)
+        wait_until_written(sys.stderr)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    print("four", file=sys.stderr)
+"""
+
+
+def test_what_is_told_after_half_a_line_begins_a_line(tmp_path):
+    log = tmp_path / "log"
+    with log.open("wb") as file:
+        subprocess.run([sys.executable, "-c", THE_DISK_FILLS_UP], stderr=file, check=True)
+    why = "stderr cannot be written: File too large"
+    lines = ["one", "two", "four", f"pollwise: 2 lines not shown: {why}"]
+    assert log.read_text().splitlines() == lines
 
 
 def test_that_nobody_reads_any_more_is_raised(monkeypatch):

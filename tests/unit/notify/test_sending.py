@@ -45,20 +45,21 @@ from pollwise.notify.receivers import receiver_of
 from pollwise.notify.sending import send
 assert sys.getfilesystemencoding() == "ascii"
 notice = replace(trial_notice(1e6), title="Gr\u00f6\u20ac")
-send(receiver_of(sys.argv[1]), notice)
+send(receiver_of(sys.argv[1].replace("EURO", "\u20ac")), notice)
 """
 
 
 def test_a_command_gets_utf_8_in_any_locale(tmp_path):
     got = tmp_path / "got"
-    receiver = f"""exec:sh -c 'printf %s "$POLLWISE_TITLE" > {got}'"""
+    (tmp_path / "€").symlink_to("/bin/sh")
+    receiver = f"""exec:{tmp_path}/EURO -c 'printf %s "$POLLWISE_TITLE$0" > {got}' EURO"""
     locale = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
     subprocess.run(
         [sys.executable, "-c", IN_AN_OLD_LOCALE, receiver],
         env={**os.environ, **locale},
         check=True,
     )
-    assert got.read_text(encoding="utf-8") == "Grö€"
+    assert got.read_text(encoding="utf-8") == "Grö€€"
 
 
 def test_a_command_that_fails_is_told_with_its_last_words(tmp_path):
