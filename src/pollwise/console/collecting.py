@@ -18,11 +18,13 @@ from pollwise.insight.capacity import taken_words
 from pollwise.live.progress import Progress
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.store.place import Place
+from pollwise.types import Outcome
 from pollwise.watched_pages import Watched
 from pollwise.web.crawl_urls import crawl_url
 
 if TYPE_CHECKING:
     from pollwise.live.collection_standing import Standing
+    from pollwise.web.poll_reports import PollReport
 
 __all__ = ["CollectDisplay"]
 
@@ -62,6 +64,8 @@ class CollectDisplay(RunDisplay):
         self._seeds = {crawl_url(seed) for seed in seeds}
         """Those of which no trouble was told."""
         self._seeds_told = 0
+        self._postponed = set[str]()
+        """Seeds of which it was told that they wait."""
         self._standing: Standing | None = None
         self._allowed = parse_budget(budget).total(0)
         self._made_at = time.monotonic()
@@ -84,7 +88,9 @@ class CollectDisplay(RunDisplay):
             self._latest_at = max(self._latest_at, polled_at)
             page = watched[report.result.observation.page_id].page
             trouble = trouble_of(report)
-            if trouble is None:
+            if report.result.observation.outcome is Outcome.POSTPONED:
+                self._tell_postponed_seed(page.url, report)
+            elif trouble is None:
                 self._troubles.discard(page.id)
             else:
                 self._troubles.add(page.id)
@@ -115,6 +121,13 @@ class CollectDisplay(RunDisplay):
         self._seeds_told += 1
         return True
 
+    def _tell_postponed_seed(self, url: str, report: "PollReport") -> None:
+        """Tell once why a seed waits: until then nothing may happen."""
+        if url in self._seeds - self._postponed and len(self._postponed) < _MOST_SEEDS:
+            self._postponed.add(url)
+            result = report.result
+            self._tell(result.observation.polled_at, f"postponed ({result.error})", url)
+
     def rejected(self, reasons: Mapping[Rejected, int]) -> None:
         """See `CollectingDisplay.rejected`."""
         told = ", ".join(f"{reason.value} {number:,}" for reason, number in reasons.items())
@@ -123,7 +136,7 @@ class CollectDisplay(RunDisplay):
 
     def silent(self, hosts: Sequence[str]) -> None:
         """See `CollectingDisplay.silent`."""
-        if told := _silent_words(hosts):
+        if told := _silent_words(hosts) or self._nothing_left():
             self._print(told)
 
     def _line(self) -> str:
@@ -169,9 +182,20 @@ class CollectDisplay(RunDisplay):
             return ""
         if now.fringe == 0 and now.under_way == 0 and now.documents:
             return "no new page is known; others rest until they may have changed"
+        if nothing_left := self._nothing_left():
+            return nothing_left
         if now.taken < self._allowed:
             return taken_words(now.hosts, now.taken, self._allowed)
         return ""
+
+    def _nothing_left(self) -> str:
+        """That no page can be collected; empty: one can."""
+        now = self._standing
+        if now is None or not now.polls or now.silent:
+            return ""
+        if now.documents or now.fringe or now.under_way:
+            return ""
+        return "no page is left to poll, and none had a text: name others with --seed"
 
     def _preparation(self) -> str:
         """What a person sees before the first poll: the first run compiles for half a minute."""

@@ -76,6 +76,38 @@ def test_seeds_that_cannot_be_had_are_told_once_each_up_to_ten(capsys):
     assert told == ["0", *map(str, range(2, 12))]
 
 
+def test_a_seed_that_is_postponed_is_told_once(capsys):
+    """Where robots.txt asks for a day between requests, nothing was said for a day."""
+    seen = {n: Watched(Page(n, f"http://h.example/{n}"), PageMemory()) for n in range(2)}
+    with CollectDisplay(
+        subject="w", budget="1/second", db=Path("p.db"), seeds=["http://h.example/1"]
+    ) as display:
+        for n in (0, 1, 1):
+            waits = replace(failed(n).result.observation, outcome=Outcome.POSTPONED)
+            report = PollReport(PollResult(waits, PageMemory(), error="it wants 86400 s"))
+            display.show(Progress((), (report,)), seen, STANDING)
+        display.show(Progress((), (failed(1),)), seen, STANDING)
+    _, *told, _ = (line[21:] for line in capsys.readouterr().err.splitlines())
+    assert told == [
+        "postponed (it wants 86400 s)  http://h.example/1",
+        "failed (no route)  http://h.example/1",
+    ]
+
+
+def test_that_no_page_is_left_is_told(capsys):
+    """Where seeds redirect in a circle, a run went on for ever without a word."""
+    nothing = replace(STANDING, documents=0, fringe=0)
+    with CollectDisplay(subject="w", budget="1/second", db=Path("p.db")) as display:
+        for now in (STANDING, replace(nothing, under_way=1), replace(nothing, silent=["a"])):
+            display.show(Progress((), ()), {}, now)
+            assert "no page is left" not in display._line()
+        display.show(Progress((), ()), {}, nothing)
+        told = "no page is left to poll, and none had a text: name others with --seed"
+        assert told in display._line()
+        display.silent([])
+    assert capsys.readouterr().err.splitlines()[1] == told
+
+
 def picture(display: CollectDisplay) -> list[str]:
     console = Console(width=80, file=io.StringIO())
     display._console = console
