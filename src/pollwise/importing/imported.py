@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from pollwise.store.records import NewPage
@@ -10,7 +10,7 @@ from pollwise.texts import printable
 from pollwise.types import Observation
 from pollwise.web.wishes import LONGEST_NAME, wished_page
 
-__all__ = ["Imported", "page_of", "tag_of", "without_filters"]
+__all__ = ["Imported", "each_once", "page_of", "tag_of", "without_filters"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,33 @@ class Imported:
     pages: tuple[NewPage, ...]
     left_out: tuple[str, ...] = ()
     checks: Mapping[str, tuple[Observation, ...]] = field(default_factory=dict)
+
+
+def each_once(read: Imported) -> Imported:
+    """The same with each page once, where a file has it several times: with all of its tags.
+
+    Else the first counts, also of the parts that are compared, which is said. It is paused if all
+    of them are, and rendered if one is.
+    """
+    pages: dict[str, NewPage] = {}
+    left_out: dict[str, None] = {}
+    for page in read.pages:
+        first = pages.setdefault(page.url, page)
+        if first is page:
+            continue
+        tags = tuple(dict.fromkeys((*(first.tags or ()), *(page.tags or ()))))
+        pages[page.url] = replace(
+            first,
+            tags=tags or None,
+            name=first.name or page.name,
+            paused=first.paused and page.paused,
+            render=first.render or page.render,
+        )
+        if (page.select, page.ignore) != (first.select, first.ignore):
+            left_out[
+                f"{page.url}: it is there several times, and the filters of the first hold"
+            ] = None
+    return replace(read, pages=tuple(pages.values()), left_out=(*read.left_out, *left_out))
 
 
 def page_of(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pollwise.errors import InputError
 from pollwise.importing.changedetection import read_changedetection
-from pollwise.importing.imported import Imported, page_of
+from pollwise.importing.imported import Imported, each_once, page_of
 from pollwise.importing.opml import read_opml
 from pollwise.importing.urlwatch import read_urlwatch
 from pollwise.sources.feeds import entries_left_out
@@ -44,7 +44,8 @@ def read_file(path: Path) -> Imported:
             if is_too_large or len(data) > _LARGEST:
                 raise InputError(f"{path} has more than {_LARGEST >> 20} MiB: import parts of it")
             try:
-                return read_changedetection(file) if is_backup else _read(path, data)
+                read = read_changedetection(file) if is_backup else _read(path, data)
+                return each_once(read)
             except InputError as error:
                 raise InputError(f"{path}: {error}") from error
     except OSError as error:

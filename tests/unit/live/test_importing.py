@@ -56,6 +56,32 @@ def test_a_month_of_checks_teaches_the_rates(tmp_path: Path) -> None:
     assert told[0].index > told[1].index > told[2].index
 
 
+def test_a_page_that_is_there_several_times_has_all_of_its_tags(tmp_path: Path) -> None:
+    """Readers export a feed once for each of its folders: the tags of the last one held."""
+    file, db = tmp_path / "feeds.opml", tmp_path / "pollwise.db"
+    feed = '<outline text="{0}"><outline xmlUrl="http://a.example/" text="{1}"/></outline>'
+    folders = feed.format("news", "") + feed.format("home", "First") + feed.format("news", "Last")
+    file.write_text(f"<opml><body>{folders}</body></opml>")
+    report = import_file(file, db, say=print)
+    assert (report.pages, report.new, report.left_out) == (1, 1, ())
+    with Store.open_readonly(db) as store:
+        [page] = (record.page for record in store.pages())
+    assert (page.tags, page.name) == (("news", "home"), "First")
+
+
+def test_of_a_page_that_is_there_several_times_the_first_filters_hold(tmp_path: Path) -> None:
+    file, db = tmp_path / "jobs.yaml", tmp_path / "pollwise.db"
+    job = "url: http://a.example/\nfilter:\n  - css: {}\n"
+    file.write_text("---\n".join(map(job.format, ("main", "nav", "h1"))))
+    report = import_file(file, db, say=print)
+    assert report.left_out == (
+        "http://a.example/: it is there several times, and the filters of the first hold",
+    )
+    with Store.open_readonly(db) as store:
+        [page] = (record.page for record in store.pages())
+    assert page.select == ("main",)
+
+
 def test_past_checks_are_no_copies(tmp_path: Path) -> None:
     file, db = tmp_path / "backup.zip", tmp_path / "pollwise.db"
     file.write_bytes(month({"http://a.example/": 24.0}))
