@@ -1,12 +1,19 @@
 """Who is not told of changes, as notices do not arrive, and when that is tried again."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pollwise.store.base import StoreReader
 from pollwise.store.records import StoredReceiver
 from pollwise.units import DAY, HOUR
 
-__all__ = ["FIRST_REST", "LONGEST_REST", "FailingReceiver", "failing_receivers", "rests_until"]
+__all__ = [
+    "FIRST_REST",
+    "LONGEST_REST",
+    "FailingReceiver",
+    "failing_receivers",
+    "rests_until",
+    "without_failures",
+]
 
 FIRST_REST, LONGEST_REST = 60.0, HOUR
 """Seconds between two tries: at first, and at most, after doubling with each failure."""
@@ -52,6 +59,11 @@ def rests_until(receiver: StoredReceiver, now: float) -> float | None:
     if receiver.asked_until is not None:
         rest = max(rest, min(receiver.asked_until - receiver.tried_at, _LONGEST_ASKED))
     return min(receiver.tried_at, now) + rest
+
+
+def without_failures(receiver: StoredReceiver) -> StoredReceiver:
+    """A receiver that is tried as one that never failed; what it was told stays."""
+    return replace(receiver, failures=0, error=None, asked_until=None)
 
 
 def _failing(store: StoreReader, receiver: StoredReceiver, now: float) -> FailingReceiver:

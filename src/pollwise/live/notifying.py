@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pollwise.errors import StoreBusyError, StoreError
-from pollwise.insight.receivers import FIRST_REST, LONGEST_REST
+from pollwise.insight.receivers import FIRST_REST, LONGEST_REST, without_failures
 from pollwise.insight.words import count, duration, moment
 from pollwise.live.clock import Clock
 from pollwise.live.incoming import Incoming
@@ -20,7 +20,7 @@ from pollwise.notify.notice import Notice
 from pollwise.notify.receivers import Receiver
 from pollwise.notify.sending import NotSentError, send
 from pollwise.store import Store
-from pollwise.store.records import StoredReceiver
+from pollwise.store.records import Batch, StoredReceiver
 from pollwise.texts import printable
 
 __all__ = ["notifying"]
@@ -50,7 +50,8 @@ def notifying(
 
     `store` is the one that the run writes into, which is looked at `look_every` seconds. A receiver
     that is new hears of changes from now on. One that fails is tried again, ever more rarely; `say`
-    is told when that begins and when it ends, and at the end of the run what waits. What is no
+    is told when that begins and when it ends, and at the end of the run what waits. One that has
+    another address than in the run before does not rest for the failures there. What is no
     failure of a receiver or of the store ends the run, by `incoming`. Names of receivers are
     unique, see `require_own_names`.
     """
@@ -66,9 +67,16 @@ def notifying(
             ending = asyncio.get_running_loop().create_future()
             run = _Run(store, reader, reading, journal, clock, say, send, look_every, ending)
             for receiver in receivers:
-                if receiver.name not in known:
-                    state = known[receiver.name] = StoredReceiver(receiver.name, latest)
+                state = known.get(receiver.name) or StoredReceiver(receiver.name, latest)
+                kept, address = f"address of {receiver.name}", receiver.address_hash
+                before = reader.state(kept)
+                if before not in (None, address):
+                    state = without_failures(state)
+                if state != known.get(receiver.name):
+                    known[receiver.name] = state
                     await journal.write(store.save_receiver, state)
+                if before != address:
+                    await journal.write(store.commit, Batch(states={kept: address}))
             deliveries = [Delivery(receiver, known[receiver.name]) for receiver in receivers]
             tasks = [incoming.begin(run.tell(delivery)) for delivery in deliveries]
             try:

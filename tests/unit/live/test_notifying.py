@@ -22,7 +22,7 @@ from pollwise.notify.notice import Notice
 from pollwise.notify.receivers import Receiver, read_receiver
 from pollwise.notify.sending import NotSentError
 from pollwise.store import Store
-from pollwise.store.records import Batch, FoundItem, NewPage, PollResult
+from pollwise.store.records import Batch, FoundItem, NewPage, PollResult, StoredReceiver
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 BEGIN = 1_000_000.0
@@ -320,6 +320,25 @@ async def test_failures_are_said_once_and_tried_ever_more_rarely(store: Store) -
     assert at_the_end.startswith("not yet told to me: 1 change, to be told from ")
     assert at_the_end.endswith(" on (it failed: no route)")
     assert store.receivers()[0].error == "no route"
+
+
+async def test_a_receiver_whose_address_is_corrected_does_not_rest(store: Store) -> None:
+    clock, tries = SteppedClock(), []
+
+    def send(one: Receiver, notice: Notice) -> None:
+        tries.append((one.target, notice.id))
+        if one.target == "https://wrong.example/":
+            raise NotSentError("HTTP status 503", retry_after=3600.0)
+
+    store.commit(Batch(polls=(poll(0, BEGIN + 1, b"<p>2"),)))
+    store.save_receiver(StoredReceiver("me", 0))  # as of an earlier version
+    wrong, right = (f"https://{name}.example/" for name in ("wrong", "right"))
+    for target in (wrong, wrong, right, right):
+        async with told(store, clock, send, receiver("me", to=target)):
+            await clock.advance(300.0, 1)
+    assert [target for target, _ in tries] == [wrong, right]
+    assert len({identity for _, identity in tries}) == 1
+    assert store.receivers()[0].failures == 0
 
 
 async def test_what_nobody_expects_ends_the_run(store: Store) -> None:
