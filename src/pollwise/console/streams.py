@@ -65,6 +65,8 @@ def drop_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+_NARROWEST = 40
+"""Columns: in fewer, tables show nothing, as where COLUMNS is 0."""
 _consoles: WeakKeyDictionary[TextIO, Console] = WeakKeyDictionary()
 """One for each stream: what is live on a console makes room for all that is printed by it."""
 
@@ -72,13 +74,16 @@ _consoles: WeakKeyDictionary[TextIO, Console] = WeakKeyDictionary()
 def _console(stream: TextIO) -> Console:
     """A console that shows text as it is: a URL may look like markup or an emoji code."""
     if stream not in _consoles:
-        _consoles[stream] = _CleanConsole(
+        console = _CleanConsole(
             file=stream,
             soft_wrap=not stream.isatty(),
             highlight=False,
             markup=False,
             emoji=False,
         )
+        if console.width < _NARROWEST:
+            console.width = _NARROWEST
+        _consoles[stream] = console
     return _consoles[stream]
 
 

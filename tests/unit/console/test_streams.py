@@ -34,6 +34,15 @@ HOSTILE = (
 ENDS = "tail"
 
 
+@pytest.mark.parametrize("columns", ["0", "1"])
+def test_tables_have_room_whatever_the_width_is_said_to_be(monkeypatch, capsys, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    table = Table("word")
+    table.add_row("whale")
+    stdout().print(table)
+    assert "whale" in capsys.readouterr().out
+
+
 def test_progress_on_a_terminal_is_one_line_that_goes_away(terminal):
     with terminal.in_use(), progress_line() as report:
         report("uniform [1]")
