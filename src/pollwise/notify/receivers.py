@@ -27,6 +27,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from pollwise.configuration import read_secret
 from pollwise.errors import InputError
+from pollwise.export.draft import is_database
 from pollwise.extras import require_extra
 from pollwise.notify.mailing import read_mailbox
 from pollwise.notify.signing import signing_key
@@ -216,6 +217,8 @@ def _receiver(
         path = _path(rest, folder)
         if not rest or path.is_dir() or not path.parent.is_dir():
             raise InputError(f"{where}: atom:{rest} is no file in a folder that is there")
+        if is_database(path):
+            raise InputError(f"{where}: atom:{rest} is a database, which would be lost")
         rest = str(path)
     else:
         _check_apprise(target, where)

@@ -8,6 +8,8 @@ import pytest
 
 from pollwise.errors import InputError, StoreError
 from pollwise.export.draft import draft
+from pollwise.notify.receivers import receiver_of
+from pollwise.store import Store
 
 
 def test_the_file_takes_its_place_at_the_end(tmp_path: Path) -> None:
@@ -31,6 +33,18 @@ def test_after_an_error_nothing_is_left(tmp_path: Path, error: BaseException) ->
         write()
     assert caught.value is error
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_is_not_replaced(tmp_path: Path) -> None:
+    """An export with --force, or a receiver atom:FILE, took the place of the watched pages."""
+    path = tmp_path / "pollwise.db"
+    Store.open(path).close()
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="is a database, which would be lost"), draft(path):
+        pass
+    assert path.read_bytes() == before
+    with pytest.raises(InputError, match="is a database, which would be lost"):
+        receiver_of(f"atom:{path}")
 
 
 def test_a_device_or_a_pipe_is_not_replaced(tmp_path: Path) -> None:
