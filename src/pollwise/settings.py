@@ -45,6 +45,8 @@ _SEED = 0
 _LEASE = DAY
 """Seconds: longer than any poll of a collection waits for its host, sitemaps and the response
 queue. After the lease, a second poll of the host could begin beside the first."""
+_MOST_WORKERS = 64
+"""Each is a process: many more than there are cores only take the memory of the machine."""
 WATCHING_LINE = 16
 """Pages of a watch that may wait for a busy host: the policy chooses among them whenever it is
 free, and with more of them those of the smallest index would wait for very long."""
@@ -192,7 +194,7 @@ class CollectSettings(FetchSettings):
     def __post_init__(self) -> None:
         FetchSettings.__post_init__(self)
         parse_retention(self.keep)
-        require_whole("collect", "workers", self.workers, least=1)
+        require_whole("collect", "workers", self.workers, least=1, most=_MOST_WORKERS)
         if parse_budget(self.budget).per_page:
             raise InputError(
                 f"budget {self.budget!r}: the pages of a collection are not known beforehand; give"

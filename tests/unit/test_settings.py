@@ -121,6 +121,12 @@ def test_a_collection_has_a_budget_for_all_pages_together() -> None:
         CollectSettings(budget="1/day/page")
 
 
+@pytest.mark.parametrize("workers", [0, 65, 1.5])
+def test_a_collection_has_a_bounded_number_of_workers(workers: int) -> None:
+    with pytest.raises(InputError, match=f"workers={workers} must be a whole number from 1 to 64"):
+        CollectSettings(topic=WHALES, workers=workers)
+
+
 def test_settings_make_policy_and_budget() -> None:
     settings = WatchSettings(
         budget="2/day/page", objective="ephemeral", parameters={"decay": 0.25}, revert_worth=0.5

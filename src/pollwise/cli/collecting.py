@@ -57,7 +57,7 @@ class CollectOptions(NamedTuple):
         int | None, typer.Option(min=1, help="The most pages of one host.")
     ] = None
     requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many polls.")] = None
-    workers: Annotated[int, typer.Option(min=1, help="Processes that read responses.")] = 1
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that read responses.")] = 1
     keep: KeepOption = None
     allow_private: AllowPrivateOption = None
 

@@ -315,8 +315,16 @@ def _usage(error: TyperException) -> str:
             f"serve has no {option}: 'pollwise watch' has it, and what it was told once stays; or"
             " give a configuration by --config"
         )
+    if context.parent is None and option in _of_commands(context):
+        return f"{option} goes behind the name of a command: pollwise COMMAND {option}"
     joint = "" if message.endswith("?") else ";"
     return f"{message}{joint} '{context.command_path} --help' shows what can be given"
+
+
+def _of_commands(context: Any) -> set[str]:
+    """The options of the commands of the program, which has this context."""
+    commands = context.command.commands.values()
+    return {name for command in commands for option in command.params for name in option.opts}
 
 
 def _only_of_watch(context: Any) -> set[str]:

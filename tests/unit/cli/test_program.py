@@ -217,6 +217,12 @@ def test_a_url_that_is_too_long_is_told_by_its_beginning(run, tmp_path, words, w
     assert len(answer.err) < 500
 
 
+def test_an_option_before_the_command_is_told_its_place(run):
+    told = "--db goes behind the name of a command: pollwise COMMAND --db"
+    assert_refused(run("--db", "x.db", "list"), told)
+    assert_refused(run("--nonsense"), "No such option: --nonsense; 'pollwise --help' shows")
+
+
 @pytest.mark.parametrize("words", [("import",), ("add", "--file"), ("watch", "--file")])
 def test_a_url_is_no_file(run, words):
     assert_refused(run(*words, "https://h/sitemap.xml"), "https://h/sitemap.xml is no file")
