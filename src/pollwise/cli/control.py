@@ -246,7 +246,8 @@ def mask(
 def unmask(
     url: Annotated[str, typer.Argument(help="A page that is watched.")],
     number: Annotated[
-        int | None, typer.Argument(help="Of the part, as explain shows it; none: all of them.")
+        int | None,
+        typer.Argument(max=1_000_000, help="Of the part, as explain shows it; none: all of them."),
     ] = None,
     db: Db = DB,
 ) -> None:

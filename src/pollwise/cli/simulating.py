@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     from pollwise.simulation.worlds.zipf import Zipf
 
 
+_MOST = 1_000_000_000
+"""Pages or polls: far more than there is memory or time for."""
+
+
 class MadeWorldOptions(NamedTuple):
     """What worlds without links are like."""
 
-    pages: Annotated[int, typer.Option(min=1, help="How many pages there are.")] = 500
+    pages: Annotated[int, typer.Option(min=1, max=_MOST, help="How many pages there are.")] = 500
     alpha: Annotated[
         float, typer.Option(help="Probability that the first page changes in a step.")
     ] = 0.9
@@ -48,6 +52,7 @@ class MadeWorldOptions(NamedTuple):
         int | None,
         typer.Option(
             min=0,
+            max=_MOST,
             help="The pages begin in the order of their ranks, after so many swaps of neighbours."
             " If not given, in random order.",
         ),
@@ -85,11 +90,13 @@ class GraphOptions(NamedTuple):
     ] = 1
     change_load: Annotated[
         float | None,
-        typer.Option(help="Changes anywhere on the graph per request; if not given, none."),
+        typer.Option(
+            max=_MOST, help="Changes anywhere on the graph per request; if not given, none."
+        ),
     ] = None
     requests: Annotated[
         int | None,
-        typer.Option(min=1, help="With --change-load; if not given, one for each page."),
+        typer.Option(min=1, max=_MOST, help="With --change-load; if not given, one for each page."),
     ] = None
 
     def require_fit(self) -> None:
@@ -211,7 +218,7 @@ def simulate(
     ] = "zipf",
     *,
     without_links: MadeWorldOptions,
-    polls: Annotated[int, typer.Option(min=1, help="How many polls are made.")] = 10_000,
+    polls: Annotated[int, typer.Option(min=1, max=_MOST, help="How many polls are made.")] = 10_000,
     policy: PolicyOption = None,
     objective: ObjectiveOption = ObjectiveName.detection,
     half_life: HalfLifeOption = None,
