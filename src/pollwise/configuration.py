@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pollwise.checks import is_real
 from pollwise.errors import InputError
 from pollwise.fetch_settings import POLITENESS, HeaderLine, parse_header
 from pollwise.objectives import OBJECTIVES
@@ -313,9 +314,10 @@ def _texts(value: object, folder: Path) -> tuple[str, ...] | None:
 
 
 def _number(value: object, folder: Path) -> float | None:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    return None
+    try:
+        return float(value) if is_real(value) else None
+    except OverflowError:  # a whole number of hundreds of digits
+        return None
 
 
 def _flag(value: object, folder: Path) -> bool | None:

@@ -158,6 +158,7 @@ def test_what_is_not_told_is_none(path):
         ("[watch]\nbudget = 5", ": [watch] budget: expected a text (polls a time"),
         ("[watch]\nnetrc = 1", ": [watch] netrc: expected true or false"),
         ("[watch]\ntimeout = true", ": [watch] timeout: expected a number"),
+        (f"[watch]\ntimeout = 1{'0' * 400}", ": [watch] timeout: expected a number"),
         ("[watch]\nquiet = [1]", ": [watch] quiet: expected a text or a list of texts"),
         ("[watch]\nobjective = 'fresh'", ": [watch] objective: expected one of detection, "),
         ("watch = 1", ": [watch]: expected a table"),
