@@ -174,8 +174,8 @@ class BayesianIndex(IndexPolicy):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The same rates, and the probability of each until the next poll, which decides about it.
 
-        A page that has just changed is soon expected to change again. Of a page without a copy
-        they are those of the long run.
+        A page that has just changed is soon expected to change again. Of a page with one poll or
+        none they are those of the long run, as nothing tells yet whether it changes in bursts.
         """
         ids = self._watched(page_ids)
         with self._only_looking():

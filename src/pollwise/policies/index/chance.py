@@ -17,6 +17,9 @@ from pollwise.rates.recalibration import recalibrated, take_in_outcome
 
 __all__ = ["beliefs_of", "chance_of", "chances_of", "note_outcome", "posteriors_of", "priors_of"]
 
+_TELLS_BURSTS = 2
+"""With fewer polls nothing tells a burst of changes from a high rate."""
+
 
 @kernel(allocates=False)
 def _modelled(state: IndexState, page: int, now: float) -> float:
@@ -64,7 +67,7 @@ def beliefs_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
     """The probability of each rate until the next poll, for some pages."""
     beliefs = np.empty((len(page_ids), RATE_COUNT))
     for i, page in enumerate(page_ids):
-        if math.isnan(state.pages[page].seen_at):
+        if state.pages[page].polls < _TELLS_BURSTS:
             beliefs[i] = steady_model(state, page)
         else:
             refresh_belief(state, page)
