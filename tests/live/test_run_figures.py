@@ -15,7 +15,8 @@ from pollwise.live.watching import watch_pages
 from pollwise.web.url_list import named_pages
 
 PAGES = 3
-SETTINGS = {"budget": "20/second", "crawl_delay": 0.05, "allow_private": True}
+SETTINGS = {"budget": "20/second", "crawl_delay": 0.5, "allow_private": True}
+"""The pause between two polls is long, so that none begins while the watch is told to stop."""
 
 
 class NoDisplay:

@@ -162,7 +162,7 @@ class Forecaster:
     ) -> Self:
         """For the pages that a policy watches, from what it has learned under this budget."""
         page_ids = [page.id for page in pages]
-        rates, probabilities = policy.rate_posteriors(page_ids)
+        rates, probabilities = policy.rate_beliefs(page_ids)
         return cls(
             policy.objective,
             rates,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.unit.simulation.poisson_pages import PoissonPages
 
 from pollwise.errors import InputError
 from pollwise.insight.dispersion import Spread
@@ -20,7 +21,7 @@ from pollwise.policies.index.whittle import Whittle
 from pollwise.rates.lattice import RATES
 from pollwise.simulation.loop import simulate
 from pollwise.simulation.worlds.zipf import Zipf
-from pollwise.types import Observation, Outcome, Page
+from pollwise.types import Budget, Observation, Outcome, Page
 
 DAY = 86_400.0
 OBJECTIVES = [Detection(), Freshness(), Delay(), Age(), Ephemeral(decay=1e-4)]
@@ -329,7 +330,7 @@ def test_a_policy_forecasts_with_what_it_learned():
         outcomes = (Outcome.CHANGED, Outcome.CHANGED if day % 20 == 0 else Outcome.UNCHANGED)
         policy.observe([Observation(i, day * DAY, outcome) for i, outcome in enumerate(outcomes)])
     forecaster = Forecaster.of(policy, pages, 2 / DAY)
-    rates, probabilities = policy.rate_posteriors([0, 1])
+    rates, probabilities = policy.rate_beliefs([0, 1])
     assert np.array_equal(rates, RATES)
     assert (probabilities @ rates)[0] > 10 * (probabilities @ rates)[1]
     assert 0.9 < forecaster.expect(2 / DAY).found_per_day < 2.0
@@ -352,16 +353,37 @@ def test_intervals_are_those_after_which_the_policy_polls(objective):
     frequencies = Forecaster.of(policy, pages, 3.0 / DAY).frequencies(3.0 / DAY)
     assert policy.hope(range(30), DAY).shape[1] == len(RATES)
     intervals = due_after(policy, frequencies)
-    assert intervals * frequencies == pytest.approx(np.ones(30), rel=0.3)
+    assert intervals * frequencies == pytest.approx(np.ones(30), rel=0.03)
+
+
+@pytest.mark.parametrize("per_page", [0.1, 0.2])
+def test_fast_and_slow_pages_are_polled_as_often_as_forecast(per_page):
+    world = PoissonPages(200, 400.0)
+    budget = Budget(200 * per_page / DAY)
+    policy = BayesianIndex(objective=Freshness())
+    begin = world.end / 4
+    forecast = []
+
+    def note(now: float) -> None:
+        forecaster = Forecaster.of(policy, world.pages, budget.rate)
+        forecast.append(forecaster.frequencies(budget.rate))
+
+    moments = np.linspace(begin, world.end, 20, endpoint=False).tolist()
+    polls = simulate(policy, world, seed=0, budget=budget, pauses=moments, on_pause=note)
+    made = np.bincount(polls.page_ids[polls.times >= begin], minlength=200)
+    expected = np.mean(forecast, axis=0) * (world.end - begin)
+    by_rate = np.array_split(np.argsort(list(world.rates.values())), 4)
+    for pages in by_rate:
+        assert made[pages].sum() == pytest.approx(expected[pages].sum(), rel=0.05)
 
 
 def due_after(policy, frequencies):
     """The intervals at which the policy's index reaches the one price that fits best."""
     state = policy.state
-    steady = policy.rate_posteriors(range(30))[1]  # as if none came in bursts
+    beliefs = policy.rate_beliefs(range(30))[1]
 
     def interval(page, log_price):
-        state.shared["belief"] = steady[page]
+        state.shared["belief"] = beliefs[page]
         return min(
             time_to_reach(state.pages, state.shared, page, math.exp(log_price)),
             floor_time(state.pages, state.shared, page),

@@ -27,7 +27,7 @@ from pollwise.objectives import Objective
 from pollwise.objectives import objective as objective_of
 from pollwise.policies.arrays import ABSENT, watched
 from pollwise.policies.index.belief import form_belief
-from pollwise.policies.index.chance import chances_of, posteriors_of, priors_of
+from pollwise.policies.index.chance import beliefs_of, chances_of, posteriors_of, priors_of
 from pollwise.policies.index.estimates import ESTIMATE, estimates_of
 from pollwise.policies.index.fields import sites_of
 from pollwise.policies.index.groups import share_of
@@ -168,6 +168,18 @@ class BayesianIndex(IndexPolicy):
         """
         ids = self._watched(page_ids)
         return RATES, posteriors_of(self.state, ids)
+
+    def rate_beliefs(
+        self, page_ids: Sequence[int] | NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same rates, and the probability of each until the next poll, which decides about it.
+
+        A page that has just changed is soon expected to change again. Of a page with one poll or
+        none they are those of the long run, as nothing tells yet whether it changes in bursts.
+        """
+        ids = self._watched(page_ids)
+        with self._only_looking():
+            return RATES, beliefs_of(self.state, ids)
 
     def prior_probabilities(
         self, page_ids: Sequence[int] | NDArray[np.int64]

@@ -15,7 +15,10 @@ from pollwise.policies.index.state import IndexState
 from pollwise.rates.lattice import RATE_COUNT
 from pollwise.rates.recalibration import recalibrated, take_in_outcome
 
-__all__ = ["chance_of", "chances_of", "note_outcome", "posteriors_of", "priors_of"]
+__all__ = ["beliefs_of", "chance_of", "chances_of", "note_outcome", "posteriors_of", "priors_of"]
+
+_TELLS_BURSTS = 2
+"""With fewer polls nothing tells a burst of changes from a high rate."""
 
 
 @kernel(allocates=False)
@@ -57,6 +60,20 @@ def posteriors_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64
         posteriors[i] = steady_model(state, page)
         posteriors[i] /= posteriors[i].sum()
     return posteriors
+
+
+@kernel
+def beliefs_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The probability of each rate until the next poll, for some pages."""
+    beliefs = np.empty((len(page_ids), RATE_COUNT))
+    for i, page in enumerate(page_ids):
+        if state.pages[page].polls < _TELLS_BURSTS:
+            beliefs[i] = steady_model(state, page)
+        else:
+            refresh_belief(state, page)
+            beliefs[i] = state.shared[0].belief
+        beliefs[i] /= beliefs[i].sum()
+    return beliefs
 
 
 @kernel

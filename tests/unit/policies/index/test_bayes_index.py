@@ -273,9 +273,27 @@ def test_the_chance_of_a_change_is_its_mean_over_the_belief():
     assert policy.chances([0, 3], 50.0).tolist() == [0.0, pytest.approx(math.nan, nan_ok=True)]
 
 
-@pytest.mark.parametrize("ask", [BayesianIndex.rate_posteriors, BayesianIndex.chances])
+def test_until_the_next_poll_a_page_that_has_just_changed_is_taken_for_faster():
+    policy = watching([Page(0, seen_at=0.0), Page(1, seen_at=0.0), Page(2)])
+    for day in range(1, 30):
+        outcome = Outcome.CHANGED if day in {1, 2, 3, 29} else Outcome.UNCHANGED
+        policy.observe([Observation(0, day * DAY, outcome)])
+    policy.observe([Observation(1, 1 * DAY, Outcome.CHANGED)])
+    rates, beliefs = policy.rate_beliefs([0, 1, 2])
+    _, posteriors = policy.rate_posteriors([0, 1, 2])
+    assert beliefs.sum(axis=1) == pytest.approx(1.0)
+    assert beliefs[0] @ rates > 1.1 * posteriors[0] @ rates
+    # Nothing tells yet whether the others change in bursts.
+    assert np.array_equal(beliefs[1:], posteriors[1:])
+    changed = beliefs[0] @ -np.expm1(-rates * DAY)
+    assert policy.uncorrected_chances([0], 30 * DAY)[0] == pytest.approx(changed, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "ask", [BayesianIndex.rate_posteriors, BayesianIndex.rate_beliefs, BayesianIndex.chances]
+)
 def test_only_pages_that_are_watched_have_chances(ask):
-    more = () if ask is BayesianIndex.rate_posteriors else (1.0,)
+    more = (1.0,) if ask is BayesianIndex.chances else ()
     with pytest.raises(InputError, match="no page with the id 7 is watched"):
         ask(watching(), [0, 7], *more)
 
