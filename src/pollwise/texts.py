@@ -10,7 +10,18 @@ from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["no_tls", "one_line", "plain", "printable", "read_bytes", "read_text"]
+__all__ = [
+    "STANDARD_INPUT",
+    "no_tls",
+    "one_line",
+    "opened",
+    "plain",
+    "printable",
+    "read_bytes",
+    "read_text",
+]
+
+STANDARD_INPUT = Path("/dev/stdin")
 
 _PIECE = 2**20
 
@@ -49,6 +60,20 @@ def printable(text: str) -> str:
     return "".join(filter(str.isprintable, " ".join(text.split())))
 
 
+def opened(path: Path) -> BinaryIO:
+    """A file to be read, from its beginning; `OSError` if it cannot be.
+
+    The standard input is used as it is: the pipe of another user, as of sudo or a container, or a
+    socket, cannot be opened by its name.
+    """
+    if path != STANDARD_INPUT:
+        return path.open("rb")
+    file = open(0, "rb", closefd=False)  # noqa: SIM115
+    if file.seekable():
+        file.seek(0)
+    return file
+
+
 def read_text(path: Path, most: int = 2**24) -> str:
     """The text of a file in UTF-8, whatever its ends of lines, without a byte order mark.
 
@@ -63,7 +88,7 @@ def read_bytes(path: Path, most: int) -> bytes:
     """What a file holds. `OSError` if it cannot be read; `ValueError` if that is more than `most`
     bytes: a device or a pipe may have no end, and is read piece by piece.
     """
-    with path.open("rb") as file:
+    with opened(path) as file:
         status = os.fstat(file.fileno())
         if stat.S_ISREG(status.st_mode) and status.st_size <= most:
             data = file.read(most + 1)  # it may be growing

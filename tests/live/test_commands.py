@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -56,6 +57,7 @@ def test_nobody_reads_what_is_wrong(folder):
     [
         (("add", "--file", "-"), b"# two pages\nhttp://b.example/\n"),
         (("import", "-"), b"<urlset><url><loc>http://b.example/</loc></url></urlset>"),
+        (("import", "-"), b"name: b\nurl: http://b.example/\n"),
     ],
 )
 def test_pages_may_come_by_the_standard_input(folder, words, told):
@@ -68,6 +70,25 @@ def test_pages_may_come_by_the_standard_input(folder, words, told):
     )
     assert empty.returncode == 2
     assert empty.stderr.startswith(b"pollwise: /dev/stdin")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("add", "--file", "-"), b"http://b.example/\n"),
+        (("import", "-"), b"<urlset><url><loc>http://b.example/</loc></url></urlset>"),
+    ],
+)
+def test_the_standard_input_need_not_be_opened_by_its_name(folder, words, told):
+    """Which the system refuses for a socket, and for the pipe of another user."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(told)
+        ours.shutdown(socket.SHUT_WR)
+        command = [*PROGRAM, *words]
+        subprocess.run(command, cwd=folder, env=ENVIRONMENT, stdin=theirs, check=True)
+    with Store.open_readonly(folder / "pollwise.db") as store:
+        assert [record.page.url for record in store.pages()] == [URL, "http://b.example/"]
 
 
 def export_of_a_page(folder: Path) -> list[str]:

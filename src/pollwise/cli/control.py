@@ -152,8 +152,8 @@ def set_wishes(
     """Change what is wanted of pages, also while a watch runs. What is not told stays."""
     told = _told(weight, cost, at_least, at_most, tags, select, ignore, name, render)
     if not told:
-        tags = "--tags to change tags, as --tag chooses pages" if urls and tag else "--weight 2"
-        raise InputError(f"nothing to set: give an option, such as {tags}")
+        such = "--tags to change tags, as --tag chooses pages" if urls and tag else "--weight 2"
+        raise InputError(f"nothing to set: give an option, such as {such}")
     _change(urls, tag, db, told, as_json)
 
 

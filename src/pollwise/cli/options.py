@@ -46,7 +46,9 @@ def file_option(text: str) -> Path:
     """The path of a file to read; `-` is the standard input, and `./-` a file."""
     if text.startswith(("http://", "https://")):
         raise typer.BadParameter(f"{text} is no file: download it first, and name the copy")
-    return Path("/dev/stdin" if text == "-" else text)
+    from pollwise.texts import STANDARD_INPUT
+
+    return STANDARD_INPUT if text == "-" else Path(text)
 
 
 class ObjectiveName(StrEnum):

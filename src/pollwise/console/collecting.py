@@ -123,7 +123,8 @@ class CollectDisplay(RunDisplay):
 
     def _tell_postponed_seed(self, url: str, report: "PollReport") -> None:
         """Tell once why a seed waits: until then nothing may happen."""
-        if url in self._seeds - self._postponed and len(self._postponed) < _MOST_SEEDS:
+        is_new = url in self._seeds and url not in self._postponed
+        if is_new and len(self._postponed) < _MOST_SEEDS:
             self._postponed.add(url)
             result = report.result
             self._tell(result.observation.polled_at, f"postponed ({result.error})", url)

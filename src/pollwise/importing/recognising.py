@@ -1,6 +1,7 @@
 """Which program a file is from, by its beginning and its name."""
 
 import io
+import re
 import zlib
 from pathlib import Path
 
@@ -10,12 +11,15 @@ from pollwise.importing.imported import Imported, each_once, page_of
 from pollwise.importing.opml import read_opml
 from pollwise.importing.urlwatch import read_urlwatch
 from pollwise.sources.feeds import entries_left_out
+from pollwise.texts import opened
 from pollwise.web.sitemaps import EntriesBeyond, UnusableEntries, parse_sitemap
 
 __all__ = ["read_file"]
 
 _LARGEST = 1 << 30
 _GZIP = b"\x1f\x8b"
+_JOB = re.compile(rb"^url:\s", re.MULTILINE)
+"""In a job of urlwatch; what comes by the standard input has no name that tells."""
 
 
 def read_file(path: Path) -> Imported:
@@ -24,9 +28,11 @@ def read_file(path: Path) -> Imported:
     `InputError`, with the name of the file, if it cannot be read or is none of these.
     """
     try:
-        with path.open("rb") as opened:
+        with opened(path) as given:
             # Pipes go forward only.
-            file = opened if opened.seekable() else io.BytesIO(opened.read(_LARGEST + 1))
+            file = given if given.seekable() else io.BytesIO(given.read(_LARGEST + 1))
+            is_too_large = file.seek(0, io.SEEK_END) > _LARGEST
+            file.seek(0)
             # The others are small; a backup may be larger than the memory.
             begin = file.read(1024)
             file.seek(0)
@@ -37,7 +43,6 @@ def read_file(path: Path) -> Imported:
                     " `pollwise add --file`"
                 )
             is_backup = begin.startswith(b"PK")
-            is_too_large = path.stat().st_size > _LARGEST
             data = b""
             if not (is_backup or is_too_large):
                 data = file.read(_LARGEST + 1)  # a device may have no end
@@ -70,7 +75,7 @@ def _read(path: Path, data: bytes) -> Imported:
         return read_opml(data)
     if b"<urlset" in begin or b"<sitemapindex" in begin or data.startswith(_GZIP):
         return _read_sitemap(data)
-    if path.suffix.casefold() in (".yaml", ".yml"):
+    if path.suffix.casefold() in (".yaml", ".yml") or _JOB.search(begin):
         return read_urlwatch(data)
     raise InputError(
         "no file that can be imported: expected OPML, a sitemap, jobs of urlwatch (.yaml) or a"
