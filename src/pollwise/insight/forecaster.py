@@ -1,13 +1,13 @@
-"""What a budget buys: changes found, freshness and delay, with intervals, from rate posteriors.
+"""What a budget buys: changes found, freshness and delay, with intervals, by uncertain rates.
 
 `PricedPolls` says how often each page is polled. For a known rate λ and poll interval τ (a = λτ)
 there are closed forms: a poll finds a change with probability 1 - e^-a, the copy is up to date for
-a share (1 - e^-a)/a of the time, and a change waits τ/2. Their means over the posteriors are the
-forecast.
+a share (1 - e^-a)/a of the time, and a change waits τ/2. Their means over what is believed of the
+rates are the forecast. For the pages of a policy that is what it decides by: `rate_beliefs`.
 
-Its intervals cover three uncertainties. The rates are drawn from their posteriors. What happens in
-the period is drawn given the rates. And because changes of real pages cluster, the intervals are
-widened as the errors of past predictions demand (`pollwise.insight.dispersion`).
+Its intervals cover three uncertainties. The rates are drawn from what is believed of them. What
+happens in the period is drawn given the rates. And because changes of real pages cluster, the
+intervals are widened as the errors of past predictions demand (`pollwise.insight.dispersion`).
 
 A host gets no more polls than it takes (`HostedPolls`). A forecast ignores that a policy goes on
 learning. `docs/theory.md` has more.
@@ -160,7 +160,10 @@ class Forecaster:
         intervals: Callable[[float], tuple[Floats, Floats]] | None = None,
         hosts: tuple[NDArray[np.int64], Floats] | None = None,
     ) -> Self:
-        """For the pages that a policy watches, from what it has learned under this budget."""
+        """For the pages that a policy watches, from what it has learned under this budget.
+
+        By what it believes of them until their next polls, as it decides by that.
+        """
         page_ids = [page.id for page in pages]
         rates, probabilities = policy.rate_beliefs(page_ids)
         return cls(

@@ -1,7 +1,7 @@
 """How often a policy that polls by a price polls each page under a budget.
 
-Such a policy polls a page whenever its index, averaged over the posterior of its rate, reaches the
-price. So a price gives a poll interval for every page, and one price uses up the budget.
+Such a policy polls a page whenever its index, averaged over what is believed of its rate, reaches
+the price. So a price gives a poll interval for every page, and one price uses up the budget.
 """
 
 import copy

@@ -94,8 +94,8 @@ class Receiver:
 
     @property
     def address_hash(self) -> bytes:
-        """What is another one where it is reached otherwise; it tells nothing that is secret."""
-        return hashlib.sha256(f"{self.channel} {self.target}".encode()).digest()[:4]
+        """Two bytes that are others for another address: too short to guess a secret in it by."""
+        return hashlib.sha256(f"{self.channel} {self.target}".encode()).digest()[:2]
 
 
 def receiver_of(target: str) -> Receiver:

@@ -172,10 +172,11 @@ class BayesianIndex(IndexPolicy):
     def rate_beliefs(
         self, page_ids: Sequence[int] | NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The same rates, and the probability of each until the next poll, which decides about it.
+        """The same rates with the probabilities until the next poll, by which the policy decides.
 
-        A page that has just changed is soon expected to change again. Of a page with one poll or
-        none they are those of the long run, as nothing tells yet whether it changes in bursts.
+        A page that has just changed is soon expected to change again. Of a page of which fewer than
+        two polls told something they are those of the long run: nothing tells yet whether it
+        changes in bursts. Of signals and of the hours at which pages change they say nothing.
         """
         ids = self._watched(page_ids)
         with self._only_looking():

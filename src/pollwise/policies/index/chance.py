@@ -64,7 +64,7 @@ def posteriors_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64
 
 @kernel
 def beliefs_of(state: Any, page_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The probability of each rate until the next poll, for some pages."""
+    """The probability of each rate until the next poll, for some pages (see `rate_beliefs`)."""
     beliefs = np.empty((len(page_ids), RATE_COUNT))
     for i, page in enumerate(page_ids):
         if state.pages[page].polls < _TELLS_BURSTS:
