@@ -167,6 +167,11 @@ async def test_first_items_are_not_new_and_none_are_told_of_pages(site, clock):
             "/of/n2/of/2",
         ),
         (
+            "<rss><channel xml:base='/all/'>{}</channel></rss>",
+            "<item><guid>{0}</guid><link xml:base='news/'>{0}</link></item>",
+            "/all/news/2",
+        ),
+        (
             "<feed xmlns='http://www.w3.org/2005/Atom'>{}</feed>",
             "<entry><id>{0}</id><link rel='self' xml:base='/no/' href='self'/>"
             "<link xml:base='/of/' href='{0}'/></entry>",
