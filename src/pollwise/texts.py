@@ -102,6 +102,9 @@ def read_bytes(path: Path, most: int) -> bytes:
 def _pieces(file: BinaryIO, most: int) -> Iterator[bytes]:
     """What a file holds; a little more than `most` bytes of it, if that is more."""
     left = most
-    while left >= 0 and (piece := file.read(_PIECE)):
+    while left >= 0:
+        piece = file.read(_PIECE)
         yield piece
         left -= len(piece)
+        if len(piece) < _PIECE:  # the end, which is typed only once
+            return

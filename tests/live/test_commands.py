@@ -91,6 +91,16 @@ def test_the_standard_input_need_not_be_opened_by_its_name(folder, words, told):
         assert [record.page.url for record in store.pages()] == [URL, "http://b.example/"]
 
 
+def test_a_list_may_be_typed(folder):
+    ours, theirs = os.openpty()
+    with open(ours, "wb", buffering=0) as keys, open(theirs, "rb", buffering=0) as terminal:
+        keys.write(b"http://b.example/\n\x04")
+        command = [*PROGRAM, "add", "--file", "-"]
+        subprocess.run(command, cwd=folder, env=ENVIRONMENT, stdin=terminal, check=True, timeout=60)
+    with Store.open_readonly(folder / "pollwise.db") as store:
+        assert [record.page.url for record in store.pages()] == [URL, "http://b.example/"]
+
+
 def export_of_a_page(folder: Path) -> list[str]:
     """An export to standard output, longer than what is held back before it is written."""
     url = f"http://a.example/{'a' * 100_000}"
