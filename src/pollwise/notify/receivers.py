@@ -218,7 +218,9 @@ def _receiver(
         if not rest or path.is_dir() or not path.parent.is_dir():
             raise InputError(f"{where}: atom:{rest} is no file in a folder that is there")
         if is_database(path):
-            raise InputError(f"{where}: atom:{rest} is a database, which would be lost")
+            raise InputError(
+                f"{where}: atom:{rest} is a database, which would be lost: name another file"
+            )
         rest = str(path)
     else:
         _check_apprise(target, where)
