@@ -122,9 +122,11 @@ def places_by_scope(
     page_ids: NDArray[np.int64],
 ) -> Iterator[tuple[str, Places, int, int]]:
     """The places of pages, at least one: for each scope where its own begin and end among all."""
-    order = np.lexsort((page_ids, turns, ranks, scopes.numbers))
+    # Short integers are sorted without comparing any.
+    numbers = scopes.numbers.astype(np.min_scalar_type(len(scopes.distinct)))
+    order = np.lexsort((page_ids, turns, ranks, numbers))
     places = Places(ranks[order], turns[order], page_ids[order])
-    numbers, begins = np.unique(scopes.numbers[order], return_index=True)
+    numbers, begins = np.unique(numbers[order], return_index=True)
     ends = [*begins[1:].tolist(), len(order)]
     for number, begin, end in zip(numbers.tolist(), begins.tolist(), ends, strict=True):
         yield scopes.distinct[number], places, begin, end
