@@ -65,7 +65,8 @@ COLUMNS = {
         "wishes_by_url": (
             "text text text number number interval? interval? flag text text text text flag"
         ),
-        "scopes_by_url": "text text",
+        "scopes_by_url": "id text text",
+        "scopes_within": "id text text",
         "listed_urls": "text",
         "count_without_copy": "whole",
         "totals": "whole whole whole whole whole whole",
