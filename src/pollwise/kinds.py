@@ -1,9 +1,10 @@
 """The kind of a page, told from its name; pages of one kind are likely to change alike."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
-__all__ = ["kind_of"]
+__all__ = ["kind_of", "kinds_of"]
 
 # Looked for at the begin of a word only: else each letter of a long one would be tried.
 _ORIGIN = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
@@ -13,6 +14,10 @@ _NUMBERED_WORD = re.compile(r"[^\W\d]+\d")
 _EXTENSION = re.compile(r"\.[a-z]{2,5}$", re.IGNORECASE)
 _DIGIT = re.compile("[0-9]")
 _DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
+_MAY_STAY = re.compile(rb"[^\W\d]0/|[^\0-\x7f]")
+"""Of a shape: a digit that may stay, as in v2, or letters that are not of ASCII."""
+_SOME = 50
+"""Names by which is told whether many differ in their numbers alone."""
 _WEB = ("https", "http")
 
 
@@ -46,6 +51,33 @@ def kind_of(name: str) -> str:
     if not folders:
         return masked
     return _masked_folders(folders) + (_starred(last) if masked == last else masked)
+
+
+def kinds_of(names: Sequence[str]) -> list[str]:
+    """`kind_of` each; where many differ in their numbers alone, it takes a third of the time.
+
+    >>> kinds_of(["https://example.org/item/12", "https://example.org/item/31"])
+    ['item/#', 'item/#']
+    """
+    some = names[:_SOME]
+    shapes = _shapes(names) if 2 * len({*_shapes(some)}) <= len(some) else []
+    if len(shapes) != len(names):  # also where a name has several lines
+        return [*map(kind_of, names)]
+    kinds = {
+        shape: kind_of(name)
+        for shape, name in dict(zip(shapes, names, strict=True)).items()
+        if not _MAY_STAY.search(shape)
+    }
+    return [
+        kinds[shape] if shape in kinds else kind_of(name)
+        for shape, name in zip(shapes, names, strict=True)
+    ]
+
+
+def _shapes(names: Sequence[str]) -> list[bytes]:
+    """The names with `0` for each digit."""
+    together = "\n".join(names).encode("utf-8", "surrogatepass")
+    return together.translate(_DIGITS_ALIKE).split(b"\n")
 
 
 def _path_of(name: str) -> str:

@@ -75,8 +75,11 @@ class Coded(Generic[T]):
 
     def values(self) -> list[T]:
         """All values."""
-        distinct = self.distinct
-        return [distinct[number] for number in self.numbers.tolist()]
+        distinct = np.empty(len(self.distinct), object)
+        for number, value in enumerate(self.distinct):  # else a tuple would be several values
+            distinct[number] = value
+        values: list[T] = distinct[self.numbers].tolist()
+        return values
 
     def array(self, of: Callable[[T], Any], dtype: Any) -> NDArray[Any]:
         """What `of` gives for each value, to be read."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.kinds import _masked, kind_of
+from pollwise.kinds import _masked, kind_of, kinds_of
 
 parts = ["http://b", "/http://", "://", "/", "a", "Shop", "1", "v2", "item7", ".html", *"-?#: ß"]
 
@@ -88,3 +88,14 @@ def plain_kind(name):
 def test_it_is_told_by_the_text_alone(path, has_origin):
     name = f"https://example.org/{path}" if has_origin else path
     assert kind_of(name) == plain_kind(name)
+
+
+@given(st.lists(st.lists(st.sampled_from(parts), max_size=8).map("".join), max_size=6))
+def test_those_of_many_are_as_of_each(names):
+    """Digits alike are taken for one name where they do not matter, as they do in v2."""
+    alike = [re.sub("[127]", digit, name) for name in names for digit in "1234567"]
+    assert kinds_of(alike) == [kind_of(name) for name in alike]
+
+
+def test_names_of_several_lines_are_names():
+    assert kinds_of(["list/a\nb1", "list/a\nb2"]) == [kind_of("list/a\nb1"), kind_of("list/a\nb2")]

@@ -154,10 +154,14 @@ class FollowedList:
     ) -> list[str]:
         """The URLs of pages that a list brought and that none names now, if this names `pages`."""
         others = [one for one in followed if one is not self]
-        named = {page.url for page in pages}.union(*({p.url for p in o.pages} for o in others))
+        urls = [page.url for page in pages]
         # A page that this list named last may have been brought by another one.
         marks = [self._mark, *(other._mark for other in others)]
-        return [url for url in store.listed_urls(marks) if url not in named]
+        listed = store.listed_urls(marks)
+        if listed == urls:  # as where nobody has changed a list, which may be long
+            return []
+        named = set(urls).union(*({p.url for p in o.pages} for o in others))
+        return [url for url in listed if url not in named]
 
     def _read(self) -> list[NewPage]:
         pages = list(self._read_file(self.path))

@@ -161,12 +161,14 @@ def watch_pages(
         if shard is not None:
             store.change_settings({"budget": shard.budget.fair(store.count_pages())})
         settings = _agreed(store, told, say)
-        if not (all_pages or may_be_empty) and store.count_pages() == 0:
+        # Of ten million that takes a second, so it is done once if no page comes or goes here.
+        total = 0 if all_pages else store.count_pages()
+        if not (all_pages or may_be_empty or total):
             raise InputError(f"nothing to watch: {db} has no pages; name some")
         store.change_settings(settings.recorded())
         _take_in(store, all_pages, followed, say)
         outside.forget_failures(store)
-        total = store.count_pages()
+        total = store.count_pages() if all_pages else total
         if outside.listener is not None:
             say(f"listening for signals at {outside.listener.address}")
         make_room()

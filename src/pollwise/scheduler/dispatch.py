@@ -121,10 +121,9 @@ class Dispatch:
         if self._first_copies.own_rate is None:
             return np.zeros(len(pages), np.bool_)
         needs: NDArray[np.bool_] = np.isnan(pages.seen_at)
-        waiting = pages.ids[needs].tolist()
-        polled = self._under_way.keys() & waiting | self._back_offs.page_ids & waiting
-        if polled:
-            needs &= ~np.isin(pages.ids, list(polled))
+        for polled in (self._under_way.keys(), self._back_offs.page_ids):
+            if polled:
+                needs[needs] = ~np.isin(pages.ids[needs], [*polled])
         return needs
 
     def update(self, pages: Sequence[Page], now: float) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.array_growth import long_enough
-from pollwise.page_columns import PageColumns
+from pollwise.page_columns import Coded, PageColumns
 from pollwise.types import Page
 
 __all__ = ["OwnBounds", "OwnBoundsTable"]
@@ -162,24 +162,25 @@ class OwnBoundsTable:
         reused = [self._free.pop() for _ in range(min(len(self._free), len(pages)))]
         more = len(pages) - len(reused)
         rows = np.concatenate([np.array(reused, np.int64), np.arange(more) + self._count])
+        # By a slice, as at the start, it takes two thirds of the time.
+        places: Any = rows if reused else slice(self._count, self._count + more)
         self._make_room(self._count + more)
         self._count += more
         self._row_of = long_enough(self._row_of, int(pages.ids.max()) + 1, -1)
         self._row_of[pages.ids] = rows
         columns = self.columns
-        columns["page_id"][rows] = pages.ids
-        columns["cost"][rows] = pages.costs
+        columns["page_id"][places] = pages.ids
+        columns["cost"][places] = pages.costs
         terms = pages.terms
-        columns["longest"][rows] = terms.array(lambda one: _told(one.longest_interval), "f8")
-        columns["shortest"][rows] = terms.array(lambda one: _told(one.shortest_interval), "f8")
-        columns["polled_at"][rows] = polled_at
-        columns["not_before"][rows] = columns["held_until"][rows] = -math.inf
-        columns["looks_at"][rows] = math.inf
-        columns["changes"][rows] = pages.changes_in_a_row
-        columns["seen"][rows] = ~np.isnan(pages.seen_at)
-        columns["paused"][rows] = terms.array(lambda one: one.paused, "?")
-        scopes = [one.scope for one in terms.distinct]
-        of_rows = [scopes[number] for number in terms.numbers.tolist()]
+        columns["longest"][places] = terms.array(lambda one: _told(one.longest_interval), "f8")
+        columns["shortest"][places] = terms.array(lambda one: _told(one.shortest_interval), "f8")
+        columns["polled_at"][places] = polled_at
+        columns["not_before"][places] = columns["held_until"][places] = -math.inf
+        columns["looks_at"][places] = math.inf
+        columns["changes"][places] = pages.changes_in_a_row
+        columns["seen"][places] = ~np.isnan(pages.seen_at)
+        columns["paused"][places] = terms.array(lambda one: one.paused, "?")
+        of_rows = Coded([one.scope for one in terms.distinct], terms.numbers).values()
         for row, scope in zip(reused, of_rows, strict=False):
             self.scopes[row] = scope
         self.scopes += of_rows[len(reused) :]

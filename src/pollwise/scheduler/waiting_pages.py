@@ -1,7 +1,7 @@
 """Pages that wait, and their lines: a million that come together take little memory."""
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,10 @@ class WaitingPages:
 
     def __init__(self) -> None:
         self._single: dict[int, Page] = {}
-        self._batches: list[PageColumns | None] = []
+        self._batches: list[Sequence[Page] | None] = []
         """None: all its pages are gone."""
+        self._ids: list[NDArray[np.int64]] = []
+        """Those of the pages of each batch: their other columns would take four times as much."""
         self._left: list[int] = []
         """How many pages of each batch are left."""
         self._in_batches = 0
@@ -63,7 +65,8 @@ class WaitingPages:
             return
         self._where = long_enough(self._where, int(pages.ids.max()) + 1, _NOWHERE)
         self._where[pages.ids] = len(self._batches) * _BATCH + np.arange(len(pages))
-        self._batches.append(packed(pages))
+        self._batches.append(packed(pages).pages)
+        self._ids.append(pages.ids)
         self._left.append(len(pages))
         self._in_batches += len(pages)
 
@@ -91,13 +94,13 @@ class WaitingPages:
             if batch is not None and self._left[number] * _LEFT <= len(batch):
                 self._split(number, batch)
 
-    def _split(self, number: int, batch: PageColumns) -> None:
+    def _split(self, number: int, batch: Sequence[Page]) -> None:
         """Keep what is left of a batch without what the others had."""
-        begin = number * _BATCH
-        left = np.flatnonzero(self._where[batch.ids] == begin + np.arange(len(batch)))
-        self._single.update((page.id, page) for page in batch.at(left))
-        self._where[batch.ids[left]] = _NOWHERE
-        self._batches[number] = None
+        begin, ids = number * _BATCH, self._ids[number]
+        left = np.flatnonzero(self._where[ids] == begin + np.arange(len(batch)))
+        self._single.update((page.id, page) for page in map(batch.__getitem__, left.tolist()))
+        self._where[ids[left]] = _NOWHERE
+        self._batches[number], self._ids[number] = None, ids[:0].copy()
         self._in_batches -= self._left[number]
         self._left[number] = 0
 
@@ -122,9 +125,11 @@ def places_by_scope(
     page_ids: NDArray[np.int64],
 ) -> Iterator[tuple[str, Places, int, int]]:
     """The places of pages, at least one: for each scope where its own begin and end among all."""
-    order = np.lexsort((page_ids, turns, ranks, scopes.numbers))
+    # Short integers are sorted without comparing any.
+    numbers = scopes.numbers.astype(np.min_scalar_type(len(scopes.distinct)))
+    order = np.lexsort((page_ids, turns, ranks, numbers))
     places = Places(ranks[order], turns[order], page_ids[order])
-    numbers, begins = np.unique(scopes.numbers[order], return_index=True)
+    numbers, begins = np.unique(numbers[order], return_index=True)
     ends = [*begins[1:].tolist(), len(order)]
     for number, begin, end in zip(numbers.tolist(), begins.tolist(), ends, strict=True):
         yield scopes.distinct[number], places, begin, end

@@ -79,7 +79,7 @@ FROM pages WHERE CAST(md5(url) AS uuid) IN (
 
 -- name: scopes_by_url
 -- The watched pages with these URLs, a JSON array, and their scopes.
-SELECT url, scope FROM pages WHERE CAST(md5(url) AS uuid) IN (
+SELECT id, url, scope FROM pages WHERE CAST(md5(url) AS uuid) IN (
     SELECT CAST(md5(named) AS uuid) FROM jsonb_array_elements_text(%(urls)s::jsonb) AS named
 ) AND removed_at IS NULL;
 

@@ -65,8 +65,9 @@ class PostgresStore(TableStore):
         if new_pages:
             self._refuse()
 
-    def _save_discoveries(self, writer: Writer, discoveries: Discoveries) -> None:
-        self._refuse()
+    def _save_discoveries(self, writer: Writer, discovered: Sequence[Discoveries]) -> None:
+        if discovered:
+            self._refuse()
 
     def _settle(self, writer: Writer, page_ids: Iterable[int]) -> None:
         """No page is found by its text."""

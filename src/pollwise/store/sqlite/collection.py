@@ -5,7 +5,7 @@ Call the functions that write within a transaction.
 
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pollwise.errors import InputError
 from pollwise.store.place import Place
@@ -62,22 +62,27 @@ def _plain_values(page: Page, added_at: float) -> dict[str, object]:
     return {"url": page.url, "scope": page.scope, "added_at": added_at}
 
 
-def save_discoveries(writer: Writer, path: Place, discoveries: Discoveries) -> None:
-    """Write what a poll meant for the collection, except its new pages.
+def save_discoveries(writer: Writer, path: Place, discovered: Iterable[Discoveries]) -> None:
+    """Write what polls meant for the collection, except their new pages.
 
     `InputError` for the content of a page that the database never had.
     """
-    collected, links = discoveries.collected, discoveries.links
-    if collected is not None:
-        text = _save_collected(writer, path, collected)
-        if links is not None:
-            values = {"page_id": collected.page_id, "data": pack_links(links)}
-            writer.execute("save_links", values)
-        settle(writer, path, collected.page_id, text)
-    writer.execute_all(
-        "rescore_page",
-        [{"page_id": page, "relevance": value} for page, value in discoveries.rescored.items()],
-    )
+    texts: dict[int, str] = {}
+    for discoveries in discovered:
+        collected, links = discoveries.collected, discoveries.links
+        if collected is not None:
+            texts[collected.page_id] = _save_collected(writer, path, collected)
+            if links is not None:
+                values = {"page_id": collected.page_id, "data": pack_links(links)}
+                writer.execute("save_links", values)
+        writer.execute_all(
+            "rescore_page",
+            [{"page_id": page, "relevance": value} for page, value in discoveries.rescored.items()],
+        )
+    # In this order, with nothing in between: at a lower id, and at some other statements, the
+    # full-text index writes out all that it has gathered, which takes as long as a page.
+    for page_id, text in sorted(texts.items()):
+        settle(writer, path, page_id, text)
 
 
 def _save_collected(writer: Writer, path: Place, collected: Collected) -> str:

@@ -78,7 +78,7 @@ FROM json_each(:urls) CROSS JOIN pages ON url = value AND removed_at IS NULL;
 
 -- name: scopes_by_url
 -- The watched pages with these URLs, a JSON array, and their scopes.
-SELECT url, scope FROM json_each(:urls) CROSS JOIN pages ON url = value AND removed_at IS NULL;
+SELECT pages.id, url, scope FROM json_each(:urls) CROSS JOIN pages ON url = value AND removed_at IS NULL;
 
 -- name: listed_urls
 -- The watched pages that lists with these paths, a JSON array, have brought.

@@ -101,8 +101,8 @@ class SqliteStore(TableStore):
     def _save_new_pages(self, writer: Writer, new_pages: Sequence[Discovery]) -> None:
         save_new_pages(writer, new_pages)
 
-    def _save_discoveries(self, writer: Writer, discoveries: Discoveries) -> None:
-        save_discoveries(writer, self.path, discoveries)
+    def _save_discoveries(self, writer: Writer, discovered: Sequence[Discoveries]) -> None:
+        save_discoveries(writer, self.path, discovered)
 
     def _settle(self, writer: Writer, page_ids: Iterable[int]) -> None:
         values = {"page_ids": json.dumps(sorted(set(page_ids)))}

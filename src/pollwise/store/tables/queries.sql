@@ -54,6 +54,10 @@ WHERE removed_at IS NULL AND id >= :first AND id < :behind AND NOT (
 )
 ORDER BY id;
 
+-- name: scopes_within
+-- The scopes of the watched pages with ids within bounds, as in scopes_by_url.
+SELECT id, url, scope FROM pages WHERE removed_at IS NULL AND id >= :first AND id <= :last;
+
 -- name: page_outlines
 -- What all watched pages are called, and how they stand.
 SELECT id, url, name, title, tags, paused, outcome, seen_at FROM pages WHERE removed_at IS NULL;

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pollwise.checks import is_finite, read_json
 from pollwise.errors import InputError
-from pollwise.kinds import kind_of
+from pollwise.kinds import kind_of, kinds_of
 from pollwise.page_columns import SharedTerms
 from pollwise.store.records import (
     ChangeKind,
@@ -141,7 +141,7 @@ def watched_part(parts: Iterable[Columns], wishes: Mapping[int, Row]) -> Watched
             terms=numbers_of_terms.of(zip(scopes, map(wishes.get, ids), strict=True)),
             weights=weights,
             seen_at=seen_at,
-            kinds=numbers_of_kinds.of(map(kind_of, urls)),
+            kinds=numbers_of_kinds.of(kinds_of(urls)),
             outcomes=outcomes,
             gone=gone,
             texts=Texts(

@@ -184,8 +184,7 @@ class TableStore(TableReader, TableRequests, Store):
             self._settle(writer, [poll.observation.page_id for poll in batch.polls])
             for page_id, memory in batch.remembered.items():
                 save_masks(writer, page_id, memory)
-            for discoveries in batch.discovered:
-                self._save_discoveries(writer, discoveries)
+            self._save_discoveries(writer, batch.discovered)
             for name, data in batch.states.items():
                 writer.execute("save_state", {"name": name, "data": data})
             if batch.learned is not None:
@@ -252,8 +251,8 @@ class TableStore(TableReader, TableRequests, Store):
         """Add the pages that a collection discovered."""
 
     @abstractmethod
-    def _save_discoveries(self, writer: Writer, discoveries: Discoveries) -> None:
-        """Write what a poll meant for a collection, except its new pages."""
+    def _save_discoveries(self, writer: Writer, discovered: Sequence[Discoveries]) -> None:
+        """Write what polls meant for a collection, except their new pages."""
 
     @abstractmethod
     def _settle(self, writer: Writer, page_ids: Iterable[int]) -> None:

@@ -242,6 +242,17 @@ class PagesContract:
         assert found == {record.page.url: record for record in store.pages()}
         assert store.told_anew([*many, B]) == [B]
 
+    def test_what_is_told_anew_is_so_in_any_order_of_the_list(self, store: Store) -> None:
+        many = [NewPage(f"https://a.example/{number}", "a.example") for number in range(5001)]
+        store.add_pages(many, now=0.0)
+        store.remove_pages([7, 2000], now=1.0)
+        moved = replace(many[9], scope="b.example")
+        told = [B, *many[:9], moved, *many[10:]]
+        assert store.told_anew(told) == [B, many[7], moved, many[2000]]
+        assert store.told_anew(told[::-1]) == [many[2000], moved, many[7], B]
+        halves = [*many[3000:], *many[:3000]]
+        assert store.told_anew(halves) == [many[7], many[2000]]
+
     def test_the_pages_that_lists_brought_are_found_by_them(self, store: Store) -> None:
         store.add_pages(
             [replace(A, listed_in="/one"), replace(B, listed_in="/two"), replace(C, listed_in="")],

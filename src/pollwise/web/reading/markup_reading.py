@@ -69,10 +69,9 @@ _KINDS = {
 }
 """The kinds of nodes; any other is `_BLOCK`."""
 _HIDING = '[hidden], [style*="none" i]'
-_WRAPPING = {name: f"<{name}".encode() for name in ("b", "code", "em", "i", "span", "strong")}
-"""The elements that are most frequent among those that do not interrupt, but for links, and how
-their tags begin."""
-_WRAPPING_WITH_LINKS = {"a": b"<a", **_WRAPPING}
+_WRAPPING = ["b", "code", "em", "i", "span", "strong"]
+"""The elements that are most frequent among those that do not interrupt, but for links."""
+_WRAPPING_WITH_LINKS = ["a", *_WRAPPING]
 
 _CLASS = re.compile(r"\s*([\w-]{1,30})")
 _NOT_DISPLAYED = re.compile(r"display\s*:\s*none", re.IGNORECASE)
@@ -104,10 +103,7 @@ def read_markup(html: str, url: str, *, xml: bool, text_alone: bool = False) -> 
         written = _NOSCRIPT.sub(_AS_TEMPLATE, written)
     reading = _Reading(url)
     hides = b"hidden" in lowered or b"none" in lowered
-    names = _WRAPPING_WITH_LINKS if text_alone else _WRAPPING
-    # For each name lexbor looks at all nodes.
-    wrapping = [name for name, begin in names.items() if begin in lowered]
-    reading.read(tree_of(written), text_alone=text_alone, hides=hides, wrapping=wrapping)
+    reading.read(tree_of(written), text_alone=text_alone, hides=hides)
     return reading.page()
 
 
@@ -170,25 +166,17 @@ class _Reading:
             language=self._language,
         )
 
-    def read(
-        self,
-        tree: LexborHTMLParser,
-        *,
-        text_alone: bool,
-        hides: bool,
-        wrapping: list[str],
-    ) -> None:
+    def read(self, tree: LexborHTMLParser, *, text_alone: bool, hides: bool) -> None:
         """Go through all nodes in their order; `hides`: some elements may be hidden.
 
-        `wrapping` are the names of the elements that are taken out, but not their content. What is
-        done for every node stands in this loop, which has thousands of rounds for a page.
+        What is done for every node stands in this loop, which has thousands of rounds for a page.
         """
         root = tree.root
         if root is None:
             return
         self._read_html(root)
         hiding = {node.mem_id for node in tree.css(_HIDING) if _hides(node)} if hides else set()
-        _unwrap(tree, wrapping, hiding)
+        _unwrap(tree, _WRAPPING_WITH_LINKS if text_alone else _WRAPPING, hiding)
         above: list[tuple[LexborNode, int]] = []
         hidden_at = -1
         parts, around, places = self._parts, self._around, self._places
@@ -438,7 +426,7 @@ def _unwrap(tree: LexborHTMLParser, names: list[str], hiding: set[int]) -> None:
     without content stay, and hidden ones, by their ids.
     """
     if hiding:
-        for node in tree.css(", ".join(names)) if names else ():
+        for node in tree.css(", ".join(names)):
             if node.mem_id not in hiding:
                 node.unwrap()
     else:

@@ -255,6 +255,16 @@ class TestWhatCanBeFound:
             store.commit(Batch(discovered=(collected(0),)))
         assert hits(store) == [0]
 
+    def test_a_batch_may_have_its_pages_in_any_order_and_one_twice(self, store: Store) -> None:
+        told = [collected(3, "a shark"), collected(2, "a seal"), collected(1), collected(3)]
+        store.commit(Batch(discovered=tuple(told)))
+        assert [page_id for page_id, *_ in history(store)] == [3, 2, 1]
+        assert hits(store, "whale") == [1, 3]
+        assert hits(store, "shark") == []
+        store.commit(Batch(discovered=(collected(3, "a shark"), collected(1, "a seal"))))
+        assert hits(store, "seal") == [1, 2]
+        assert hits(store, "whale") == []
+
     def test_a_page_that_asks_not_to_be_indexed_is_not_found(self, store: Store) -> None:
         store.commit(Batch(discovered=(collected(0, indexed=False), collected(1))))
         assert hits(store) == [1]
