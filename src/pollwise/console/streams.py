@@ -66,7 +66,7 @@ def drop_stdout() -> None:
 
 
 _NARROWEST = 40
-"""Columns: in fewer, tables show nothing, as where COLUMNS is 0."""
+"""Columns that COLUMNS may say: where it is 0, tables showed nothing. A terminal may have fewer."""
 _consoles: WeakKeyDictionary[TextIO, Console] = WeakKeyDictionary()
 """One for each stream: what is live on a console makes room for all that is printed by it."""
 
@@ -81,7 +81,7 @@ def _console(stream: TextIO) -> Console:
             markup=False,
             emoji=False,
         )
-        if console.width < _NARROWEST:
+        if "COLUMNS" in os.environ and console.width < _NARROWEST:
             console.width = _NARROWEST
         _consoles[stream] = console
     return _consoles[stream]

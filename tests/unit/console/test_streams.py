@@ -7,6 +7,7 @@ import pty
 import re
 import subprocess
 import sys
+import termios
 import unicodedata
 from dataclasses import asdict
 from pathlib import Path
@@ -41,6 +42,25 @@ def test_tables_have_room_whatever_the_width_is_said_to_be(monkeypatch, capsys, 
     table.add_row("whale")
     stdout().print(table)
     assert "whale" in capsys.readouterr().out
+
+
+def test_a_narrow_terminal_has_its_own_width():
+    ours, theirs = os.openpty()
+    with open(ours, "wb"), open(theirs, "rb") as terminal:
+        termios.tcsetwinsize(terminal, (24, 20))
+        told = subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                "from pollwise.console.streams import stdout as s; print(s().width)",
+            ],
+            stdin=terminal,
+            env={name: value for name, value in os.environ.items() if name != "COLUMNS"}
+            | {"TERM": "xterm"},
+            capture_output=True,
+            check=True,
+        )
+    assert told.stdout == b"20\n"
 
 
 def test_progress_on_a_terminal_is_one_line_that_goes_away(terminal):
