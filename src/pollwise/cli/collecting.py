@@ -198,6 +198,7 @@ def export(
     import time
     from functools import partial
 
+    from pollwise.console.quantities import count
     from pollwise.console.streams import stderr
     from pollwise.export import count_left_out, count_not_listed, export_collection, export_into
 
@@ -209,7 +210,7 @@ def export(
         raise InputError("- is the standard output: say by --format what to write there")
     else:
         export = partial(export_into, file=sys.stdout.buffer, format_name=format_name)
-    count = export(db, now=time.time(), min_relevance=min_relevance, bodies=bodies)
+    written = export(db, now=time.time(), min_relevance=min_relevance, bodies=bodies)
     sys.stdout.flush()
     without_copy, no_feeds = (
         count_left_out(db, path, format_name) if min_relevance is None else (0, 0)
@@ -217,10 +218,10 @@ def export(
     more = f"; left out, as there is no copy yet: {without_copy:,d}" if without_copy else ""
     more += f"; left out, as they are no feeds: {no_feeds:,d}" if no_feeds else ""
     named, paused = count_not_listed(db, path, format_name)
-    more += f"; left out, as a list has none: {named:,d} names" if named else ""
+    more += f"; left out, as a list has none: {count(named, 'name')}" if named else ""
     more += f"; paused, which a list does not say: {paused:,d}" if paused else ""
     where = "" if file == _STDOUT else f" to {path}"
-    stderr().print(f"pages written{where}: {count:,d}{more}", soft_wrap=True)
+    stderr().print(f"pages written{where}: {written:,d}{more}", soft_wrap=True)
 
 
 def backup(

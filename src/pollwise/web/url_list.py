@@ -142,7 +142,8 @@ def _entry(line: str) -> NewPage:
             raise InputError(
                 f"{mark!r} behind the URL; only weight=NUMBER and cost=NUMBER, at-least=N/TIME and"
                 " at-most=N/TIME, tags=TAG,TAG, select=SELECTOR, ignore=SELECTOR and render=YES may"
-                " follow it, and a space in a URL is written %20"
+                " follow it; a space in a URL is written %20, and a SELECTOR with spaces as in"
+                ' select="main p"'
             )
         name, value = matched.groups()
         if name in values and name not in _SEVERAL:
