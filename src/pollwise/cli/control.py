@@ -89,7 +89,8 @@ def add(
 
     told = _told(weight, cost, at_least, at_most, tags, select, ignore, name, render)
     wishes = read_wishes(**told)  # before the list is read
-    pages = [] if file is None else [completed(page, wishes) for page in read_url_list(file)]
+    of_list = [] if file is None else read_url_list(file, notify)
+    pages = [completed(page, wishes) for page in of_list]
     pages += named_pages(urls or [], **told)
     if not pages:
         if file is not None:

@@ -47,24 +47,31 @@ class FollowedList:
 
     Lines that are new or changed hold from then on; what a line says no more is taken back. A page
     that the list brought is removed when its line goes; one that was named otherwise stays. A file
-    that is gone, empty or cannot be read changes nothing. `read` gives the pages of the file.
+    that is gone, empty or cannot be read changes nothing. `read` gives the pages of the file, and
+    tells what people should know of it.
     """
 
     def __init__(
-        self, path: Path, read: Callable[[Path], Sequence[NewPage]] = read_url_list
+        self,
+        path: Path,
+        read: Callable[[Path, Callable[[str], None]], Sequence[NewPage]] = read_url_list,
     ) -> None:
         self.path = path
         # The name of a file need not be UTF-8.
         self._mark = str(path.absolute()).encode(errors="backslashreplace").decode()
         self._read_file = read
+        self._notices: list[str] = []
         self._taken = self._seen = self._stamp()
         self.pages = self._read()
         """The pages that the file names, as it was read last."""
         self._fails = False
         self._found: tuple[_Stamp, list[NewPage]] | None = None
         self._change: _Change | None = None
-        self.notices: list[str] = []
-        """What people should know; who tells them takes it out."""
+
+    def tell(self, say: Callable[[str], None]) -> None:
+        """Tell what people should know since the last time."""
+        while self._notices:
+            say(self._notices.pop(0))
 
     def carry_out(
         self, store: Store, now: float, followed: Sequence["FollowedList"] = ()
@@ -97,7 +104,7 @@ class FollowedList:
             self._taken, self.pages, self._change = change.stamp, change.pages, None
             if self._fails:
                 self._fails = False
-                self.notices.append(f"{self.path} can be read again, and is followed")
+                self._notices.append(f"{self.path} can be read again, and is followed")
         return done
 
     def look(self) -> None:
@@ -119,7 +126,7 @@ class FollowedList:
                 raise InputError(f"{self.path} names no page")
         except InputError as error:
             self._taken, self._fails = stamp, True
-            self.notices.append(f"{error}; its pages are watched as before")
+            self._notices.append(f"{error}; its pages are watched as before")
             return
         self._found = stamp, pages
 
@@ -164,7 +171,7 @@ class FollowedList:
         return [url for url in listed if url not in named]
 
     def _read(self) -> list[NewPage]:
-        pages = list(self._read_file(self.path))
+        pages = list(self._read_file(self.path, self._notices.append))
         for page in pages:
             page.listed_in = self._mark
         return pages

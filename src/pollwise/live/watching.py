@@ -235,6 +235,7 @@ def _take_in(
     if changed := _add(store, pages):
         say(changed)
     for one in followed:
+        one.tell(say)
         if not one.pages:
             say(f"{one.path} names no page; its pages are watched as before")
     for one in followed:
