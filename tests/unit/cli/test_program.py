@@ -213,7 +213,7 @@ def test_a_folder_that_may_not_be_entered(run, monkeypatch, words):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("add",), "a URL of 99,009 characters, and few servers take more than 8,000: shorten"),
+        (("add",), "a URL of 99,009 characters, and few servers take more than 8,000: shorten or"),
         (("history",), "was never watched in"),
         (("collect", "--topic", "whales", "--seed"), "URL too long; name another page"),
     ],
