@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 _FEW = 20
 """Polls at a time that are fewer than people expect."""
 _TROUBLE = (Outcome.FAILED, Outcome.GONE)
+_MOST_ERRORS = 10_000
+"""Pages whose latest errors are looked up at a start, which takes a fraction of a second."""
 
 __all__ = [
     "MakeDisplay",
@@ -73,15 +75,18 @@ class WatchingDisplay(Protocol):
         self,
         *,
         first_copies: int,
-        in_trouble: Iterable[int],
+        in_trouble: Mapping[int, str | None],
+        gave_none: Collection[int],
         ahead: Callable[[], Ahead],
         end: Callable[[], None],
         network_is_away: Callable[[], bool],
     ) -> None:
         """A run begins, which `end` ends, from any thread; of so many pages there is no copy yet.
 
-        `in_trouble` are the ids of those whose latest poll failed or found them gone. `ahead`,
-        called while nothing else happens, tells what comes next. See `OwnNetwork.is_away`.
+        `in_trouble` are the ids of those whose latest poll failed or found them gone, with the
+        error of that poll (None: gone; empty: not looked up); `gave_none` those of which there is
+        no copy. `ahead`, called while nothing else happens, tells what comes next. See
+        `OwnNetwork.is_away`.
         """
 
     def show(self, progress: Progress, watched: Mapping[int, Watched]) -> None:
@@ -354,9 +359,16 @@ class _Watch:
             with suppress(RuntimeError):  # the loop is closed: the run has ended
                 loop.call_soon_threadsafe(stop.set)
 
+        watched = session.watched
+        in_trouble = watched.with_outcome(_TROUBLE)
+        latest = self.store.first_pages("polled", _MOST_ERRORS, in_trouble) if in_trouble else []
+        errors = {
+            one.page.id: None if one.outcome is Outcome.GONE else one.error or "" for one in latest
+        }
         self.display.begin(
-            first_copies=session.watched.count_without_copy(),
-            in_trouble=session.watched.with_outcome(_TROUBLE),
+            first_copies=watched.count_without_copy(),
+            in_trouble=dict.fromkeys(in_trouble, "") | errors,
+            gave_none=watched.with_outcome(_TROUBLE, without_copy=True),
             ahead=lambda: ahead(session.scheduler, session.clock()),
             end=end,
             network_is_away=lambda: network.is_away,
