@@ -182,10 +182,10 @@ async def test_once_tells_by_its_status_that_no_page_could_be_had(programs, serv
     server.set_page("/robots.txt", "", status=503)
     once = ("watch", "--once", "--budget", "6000/minute", "--crawl-delay", "0", "--allow-private")
     status, told = await programs.run(*once, server.url("/a"))
-    assert (status, "1 page in trouble" in told) == (4, True)
-    # It rests for ten minutes; that it is in trouble is known from the run before.
+    assert (status, "1 failing or gone" in told) == (4, True)
+    # It rests for ten minutes; that it fails is known from the run before.
     status, told = await programs.run("watch", "--once", "--budget", "1/day")
-    assert (status, "0 polls, 0 changes, 1 page in trouble" in told) == (0, True)
+    assert (status, "0 polls, 0 changes, 1 failing or gone" in told) == (0, True)
 
 
 async def test_what_was_told_of_pages_without_a_copy_is_not_told_at_the_next_start(
@@ -206,7 +206,7 @@ async def test_what_was_told_of_pages_without_a_copy_is_not_told_at_the_next_sta
         store.commit(Batch(polls=tuple(latest)))
     once = ("watch", "--once", "--budget", "6000/minute", "--crawl-delay", "0", "--allow-private")
     status, told = await programs.run(*once)
-    assert (status, "3 polls, 0 changes, 3 pages in trouble" in told) == (4, True)
+    assert (status, "3 polls, 0 changes, 3 failing or gone" in told) == (4, True)
     assert [line.split("  ")[1] for line in told.splitlines() if "  " in line] == [
         "failed (status 502)"
     ]

@@ -331,7 +331,7 @@ class WatchDisplay(RunDisplay):
     def _line(self) -> str:
         return (
             f"{count(self._polls, 'poll')}, {count(self._changes, 'change')},"
-            f" {count(len(self._troubles), 'page')} in trouble"
+            f" {len(self._troubles):,} failing or gone"
             + (f", {count(self._postponed, 'poll')} postponed" if self._postponed else "")
         )
 
