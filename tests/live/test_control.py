@@ -230,6 +230,14 @@ async def test_once_tells_by_its_status_that_a_page_is_gone(programs, server):
     assert (status, f"{a}  (gone (404))" in told) == (3, True), told
 
 
+async def test_quiet_hours_of_a_time_zone_that_is_not_known_are_said_to_be_in_utc(
+    programs, server, monkeypatch
+):
+    monkeypatch.setenv("TZ", "Europe/Nowhere")
+    status, told = await programs.run("watch", "--once", "--quiet", "00:00-00:01", server.url("/a"))
+    assert (status, told.count("TZ=Europe/Nowhere is no time zone that is known")) == (0, 1), told
+
+
 async def test_once_polls_first_what_was_signalled_before(programs, server):
     pages = [server.url(f"/{name}") for name in "abc"]
     once = ("watch", "--once", "--crawl-delay", "0.1")

@@ -379,10 +379,10 @@ class _Staffing:
     """How many polls may be under way now; `say` is told of quiet hours that begin or end."""
 
     def __init__(self, quiet: QuietHours, clock: Clock, say: Callable[[str], None]) -> None:
-        self._quiet = quiet
         self._clock = clock
         self._say = say
         self._until: float | None = None
+        self._take(quiet)
 
     def __call__(self) -> int:
         until = self._quiet.end(self._clock())
@@ -398,7 +398,12 @@ class _Staffing:
     def heed(self, request: ChangeSettings) -> None:
         """Go by other quiet hours from now on, if they were asked for."""
         if request.quiet is not None:
-            self._quiet = QuietHours(request.quiet)
+            self._take(QuietHours(request.quiet))
+
+    def _take(self, quiet: QuietHours) -> None:
+        self._quiet = quiet
+        if quiet.doubt is not None:
+            self._say(quiet.doubt)
 
 
 def _add(store: Store, pages: Sequence[NewPage]) -> str | None:
