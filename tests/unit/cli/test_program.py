@@ -270,6 +270,14 @@ def assert_refused(answer: Answer, *parts: str) -> None:
         assert part in line
 
 
+def test_h_asks_for_help_as_well(run):
+    names = [one.name or one.callback.__name__ for one in program.app.registered_commands]
+    for words in ([], *([name.replace("_", "-")] for name in names)):
+        short, long = run(*words, "-h"), run(*words, "--help")
+        assert (short, short.status) == (long, 0), words
+        assert "Usage: pollwise" in short.out
+
+
 def test_without_arguments_it_shows_its_commands(run):
     answer = run()
     assert (answer.status, answer.err) == (2, "")
