@@ -256,6 +256,18 @@ def test_a_file_without_a_byte_is_no_database(run, tmp_path):
     )
 
 
+@pytest.mark.parametrize("command", ["status", "add", "frontier"])
+def test_what_is_in_memory_is_no_database(run, tmp_path, command):
+    told = run(command, *([SITE] if command == "add" else []), "--db", ":memory:")
+    assert_refused(told, ":memory: would be gone with the process: name a file such as pollwise.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_frontier_is_a_file(run):
+    told = "a frontier needs SQLite, not postgresql://h/d: name a file after --db"
+    assert_refused(run("frontier", "--db", "postgresql://h/d"), told)
+
+
 def test_a_mistyped_command_gets_one_mark(run):
     told = run("wach")
     assert_refused(told, "Did you mean", "? 'pollwise --help' shows what can be given")
