@@ -84,6 +84,7 @@ def add(
     goes before the options.
     """
     from pollwise.live.requests import AddPages
+    from pollwise.texts import file_told
     from pollwise.web.url_list import named_pages, read_url_list
     from pollwise.web.wishes import completed, read_wishes
 
@@ -94,7 +95,7 @@ def add(
     pages += named_pages(urls or [], **told)
     if not pages:
         if file is not None:
-            raise InputError(f"{file} names no page: write one URL on each line")
+            raise InputError(f"{file_told(file)} names no page: write one URL on each line")
         raise InputError("no page is named: give URLs, or a list of them with --file")
     each = {page.url: page for page in reversed(pages)}  # of a page named twice, the first counts
     _require_one_to_name(name, len(each))

@@ -12,6 +12,7 @@ from pollwise.live.control import Carried, carry_out
 from pollwise.live.requests import PAGES_AT_ONCE, AddPages, ChangePages, RemovePages
 from pollwise.store import Store
 from pollwise.store.records import NewPage, usual_cost
+from pollwise.texts import file_told
 from pollwise.web.url_list import read_url_list
 
 __all__ = ["FollowedList"]
@@ -56,7 +57,9 @@ class FollowedList:
         path: Path,
         read: Callable[[Path, Callable[[str], None]], Sequence[NewPage]] = read_url_list,
     ) -> None:
-        self.path = path
+        self._path = path
+        self.name = file_told(path)
+        """What messages call it."""
         # The name of a file need not be UTF-8.
         self._mark = str(path.absolute()).encode(errors="backslashreplace").decode()
         self._read_file = read
@@ -104,7 +107,7 @@ class FollowedList:
             self._taken, self.pages, self._change = change.stamp, change.pages, None
             if self._fails:
                 self._fails = False
-                self._notices.append(f"{self.path} can be read again, and is followed")
+                self._notices.append(f"{self.name} can be read again, and is followed")
         return done
 
     def look(self) -> None:
@@ -119,11 +122,11 @@ class FollowedList:
             self._seen = stamp
             return
         try:
-            if self.path.exists() and not self.path.is_file():  # a pipe would never end
-                raise InputError(f"{self.path} is no file any more")
+            if self._path.exists() and not self._path.is_file():  # a pipe would never end
+                raise InputError(f"{self.name} is no file any more")
             pages = self._read()
             if not pages:
-                raise InputError(f"{self.path} names no page")
+                raise InputError(f"{self.name} names no page")
         except InputError as error:
             self._taken, self._fails = stamp, True
             self._notices.append(f"{error}; its pages are watched as before")
@@ -171,7 +174,7 @@ class FollowedList:
         return [url for url in listed if url not in named]
 
     def _read(self) -> list[NewPage]:
-        pages = list(self._read_file(self.path, self._notices.append))
+        pages = list(self._read_file(self._path, self._notices.append))
         for page in pages:
             page.listed_in = self._mark
         return pages
@@ -181,7 +184,7 @@ class FollowedList:
         there is none, or what never ends.
         """
         try:
-            status = os.stat(self.path)
+            status = os.stat(self._path)
         except OSError:  # reading it says why
             return None
         if not stat.S_ISREG(status.st_mode):

@@ -200,7 +200,7 @@ def watch_pages(
 
 def _nothing_to_watch(db: Place, followed: Sequence[FollowedList]) -> InputError:
     if followed:
-        return InputError(f"{followed[0].path} names no page: write one URL on each line")
+        return InputError(f"{followed[0].name} names no page: write one URL on each line")
     return InputError(
         f"nothing to watch: no URL was given and there is no database {db};"
         " name pages, or a list of them with --file"
@@ -242,7 +242,7 @@ def _take_in(
     for one in followed:
         one.tell(say)
         if not one.pages:
-            say(f"{one.path} names no page; its pages are watched as before")
+            say(f"{one.name} names no page; its pages are watched as before")
     for one in followed:
         for carried in one.remove_missing(store, time.time(), followed):
             say(described(carried.request, carried.effect))

@@ -12,7 +12,7 @@ from typing import Any
 from pollwise.errors import InputError
 from pollwise.scheduler.budgets import frequency
 from pollwise.store.records import NewPage, usual_cost
-from pollwise.texts import plain, read_text
+from pollwise.texts import file_told, plain, read_text
 from pollwise.types import Page
 from pollwise.web.wishes import wished_page
 
@@ -49,6 +49,7 @@ def read_url_list(path: Path, say: Callable[[str], None] = lambda told: None) ->
     written twice. With nothing behind the sign they take back what the page had. `InputError` names
     the file and the lines.
     """
+    name = file_told(path)
     listed: dict[str, NewPage] = {}
     numbers = array("I")
     """The lines of those pages."""
@@ -71,14 +72,14 @@ def read_url_list(path: Path, say: Callable[[str], None] = lambda told: None) ->
     if wrong:
         first, *others = wrong
         more = f"; wrong are also lines {_named(others)}" if others else ""
-        raise InputError(f"{path}, line {first}: {wrong[first]}{more}") from wrong[first]
+        raise InputError(f"{name}, line {first}: {wrong[first]}{more}") from wrong[first]
     if unheeded:
         number, *others = unheeded
         url = unheeded[number]
         heeded_line = numbers[list(listed).index(url)]
         more = f"; more such lines: {_named(others)}" if others else ""
         say(
-            f"{path}: line {number} does not count, as line {heeded_line} names {url} already, with"
+            f"{name}: line {number} does not count, as line {heeded_line} names {url} already, with"
             f" other words: keep one of them{more}"
         )
     return list(listed.values())
@@ -141,12 +142,12 @@ def _read(path: Path) -> str:
         return read_text(path, _LARGEST)
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{path}: not UTF-8 text (byte {error.start}); save the URL list as UTF-8"
+            f"{file_told(path)}: not UTF-8 text (byte {error.start}); save the URL list as UTF-8"
         ) from error
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise InputError(
-            f"{path}: the URL list cannot be read ({why}); name a readable text file"
+            f"{file_told(path)}: the URL list cannot be read ({why}); name a readable text file"
         ) from error
 
 
