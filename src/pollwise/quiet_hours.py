@@ -57,8 +57,7 @@ def _is_zone(name: str) -> bool:
     """Whether the C library knows a time zone, of whose name it says nothing if it does not."""
     if name in _UTC or time.timezone or time.daylight or re.search(r"\d", name):  # as in CET-1CEST
         return True
-    folders = [os.environ.get("TZDIR", ""), *zoneinfo.TZPATH]
-    return any(Path(folder, name).is_file() for folder in folders if folder)
+    return any(Path(folder, name).is_file() for folder in zoneinfo.TZPATH)
 
 
 def _when_clock_went_on(now: int, seconds: int) -> float:
