@@ -17,7 +17,7 @@ from pollwise.frontier.service import Service
 from pollwise.frontier.store import FrontierReader, FrontierStore
 from pollwise.frontier.worker import Worker
 from pollwise.live.clock import LiveClock
-from pollwise.web.own_servers import listen_on
+from pollwise.web.own_servers import host_and_port, listen_on
 
 __all__ = ["Serving", "serve_frontier"]
 
@@ -67,7 +67,7 @@ async def serve_frontier(serving: Serving) -> None:
         reading = stack.enter_context(closing(Worker("reading")))
         service = Service(frontier, writing, Listing(reader), reading, clock, "")
         server.add_generic_rpc_handlers((service.handler(),))
-        service.address = _spelled(serving.host, port)
+        service.address = host_and_port(serving.host, port)
         stop = asyncio.Event()
         for one in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(one, stop.set)
@@ -87,14 +87,10 @@ async def _compile() -> None:
 
 
 def _bind(server: grpc.aio.Server, serving: Serving) -> int:
-    address = _spelled(serving.host, serving.port)
+    address = host_and_port(serving.host, serving.port)
     try:
         return int(server.add_insecure_port(address))
     except (RuntimeError, UnicodeError) as error:  # UnicodeError: no host has such a name
         # gRPC does not tell why; a socket of our own does.
         listen_on(serving.host, serving.port, _ELSEWHERE).close()
         raise InputError(f"{address} cannot be listened on; {_ELSEWHERE}") from error
-
-
-def _spelled(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
