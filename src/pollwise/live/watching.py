@@ -361,9 +361,10 @@ class _Watch:
 
         watched = session.watched
         in_trouble = watched.with_outcome(_TROUBLE)
-        latest = self.store.first_pages("polled", _MOST_ERRORS, in_trouble) if in_trouble else []
+        urls = [watched[page_id].page.url for page_id in in_trouble[:_MOST_ERRORS]]
         errors = {
-            one.page.id: None if one.outcome is Outcome.GONE else one.error or "" for one in latest
+            record.page.id: None if record.outcome is Outcome.GONE else record.error or ""
+            for record in self.store.find_pages(urls).values()
         }
         self.display.begin(
             first_copies=watched.count_without_copy(),
