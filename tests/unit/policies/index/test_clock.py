@@ -87,7 +87,9 @@ def test_no_clock_is_found_where_there_is_none(kind):
     assert np.all(own["clock_odds"] * ODDS_UNIT < -1.0)
 
 
-@pytest.mark.parametrize("objective", [Detection(), Freshness(), Delay(), Age()], ids=lambda o: o.name)
+@pytest.mark.parametrize(
+    "objective", [Detection(), Freshness(), Delay(), Age()], ids=lambda o: o.name
+)
 def test_polls_come_just_after_the_tick(objective):
     """Eight pages, each with an hour of its own, and one poll every three hours."""
     rng = np.random.default_rng(5)
