@@ -4,7 +4,9 @@ import asyncio
 import os
 import resource
 import signal
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import aiohttp
@@ -147,6 +149,18 @@ async def test_a_full_disk_stops_polling_and_is_told_on_every_page(daemon, site)
     assert answering(daemon.process.pid) == [child]
     assert await daemon.end(signal.SIGTERM) == 0
     assert not any("Traceback" in line for line in daemon.said)
+
+
+async def test_it_ends_while_polling_waits_to_go_on(daemon, site, tmp_path):
+    site.says("/", os.urandom(900_000), Content_Type="image/png")
+    await daemon.start(before=FULL_DISK)
+    daemon.add(site.url("/"))
+    await daemon.hears("polling has stopped")
+    with closing(sqlite3.connect(tmp_path / "pollwise.db", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        daemon.process.send_signal(signal.SIGHUP)
+        await daemon.hears("lock")
+        assert await daemon.end(signal.SIGTERM) == -signal.SIGTERM
 
 
 async def test_it_ends_while_polling_has_stopped(daemon, site):

@@ -20,7 +20,7 @@ from pollwise.dashboard.waiting_room import WaitingRoom
 from pollwise.errors import InputError, StoreDiskError, StoreInUseError
 from pollwise.live.run_figures import RunFigures, encode
 from pollwise.live.service_manager import service_manager
-from pollwise.live.session import has_terminal
+from pollwise.live.session import ends_as_now, has_terminal
 from pollwise.store import Place, Store
 from pollwise.web.own_servers import (
     address_of,
@@ -151,6 +151,8 @@ class Answering:
         self._process.tell(stopped.encode())
         again = f"polling has stopped, and is tried again at {again_at:%H:%M:%S} UTC"
 
+        heed_ends = ends_as_now()
+
         async def waiting() -> bool:
             over, is_ending = asyncio.Event(), False
 
@@ -181,7 +183,10 @@ class Answering:
                 manager.stopping()
             return not is_ending
 
-        return uvloop.run(waiting())
+        goes_on = uvloop.run(waiting())
+        if goes_on:
+            heed_ends()
+        return goes_on
 
 
 @contextmanager
