@@ -140,6 +140,7 @@ def watch_pages(
     come before anything is changed, but for requests that waited; later, a `StoreError` ends the
     run.
     """
+    make_room()
     first = WatchSettings(**told_alone(told, db))
     reach = partial(reach_outside, secret=secret, receivers=receivers, once=once)
     all_pages = [*pages, *(page for one in followed for page in one.pages)]
@@ -171,7 +172,6 @@ def watch_pages(
         total = store.count_pages() if all_pages else total
         if outside.listener is not None:
             say(f"listening for signals at {outside.listener.address}")
-        make_room()
         if (polls := most_polls()) < _FEW:
             say(
                 f"the limit on open files is low: {count(polls, 'poll')} at a time"
