@@ -30,7 +30,7 @@ from pollwise.live.opening import opened
 from pollwise.live.outside import Outside, reach_outside
 from pollwise.live.progress import Progress
 from pollwise.live.recalling import recalling
-from pollwise.live.reloading import ReadAgain, Reloading
+from pollwise.live.reloading import Reloading
 from pollwise.live.requests import ChangeSettings, described
 from pollwise.live.run_figures import BesideRun
 from pollwise.live.session import Run, Session, run_until_stopped
@@ -125,7 +125,7 @@ def watch_pages(
     receivers: Sequence["Receiver"] = (),
     may_be_empty: bool = False,
     beside: Sequence[BesideRun] = (),
-    read_again: ReadAgain | None = None,
+    reloading: Reloading | None = None,
     shard: "WatchedShard | None" = None,
 ) -> WatchRun:
     """Watch these pages and those of the database, until SIGINT or SIGTERM; what came of it.
@@ -133,7 +133,7 @@ def watch_pages(
     `told` are settings by name; the others stay as they were. The pages of `followed` lists come
     and go with their lines. `once`: until what the budget allows is spent, see `Once`. `secret` are
     headers that are not stored. `receivers` are told of changes, and so are those of the settings.
-    `read_again` gives what the watch is told when SIGHUP asks for it: see `Reloading`.
+    `reloading` takes in what the watch is told when SIGHUP asks for it.
     `may_be_empty`: pages may come later, and `say` is told if there was no database. `beside` gives
     contexts for the run, from what gives its figures. `shard` is what `db` is, if it is one; its
     budget holds instead of one that is told. `say`: see `Session`. `InputError` and `StoreError`
@@ -177,7 +177,6 @@ def watch_pages(
                 f"the limit on open files is low: {count(polls, 'poll')} at a time"
                 " (see `ulimit -n`)"
             )
-        reloading = Reloading(read_again, say)
         with make_display(settings, total) as display:
             watch = _Watch(
                 store,
@@ -185,12 +184,12 @@ def watch_pages(
                 display,
                 say,
                 followed=followed,
-                reloading=reloading,
+                reloading=reloading or Reloading(None, say),
                 once=once,
                 beside=beside,
                 shared=None if shard is None else shard.budget,
             )
-            return run_until_stopped(watch.begin, say, reloading.ask, store.latest_time)
+            return run_until_stopped(watch.begin, say, watch.reloading.ask, store.latest_time)
 
 
 def _nothing_to_watch(db: Place, followed: Sequence[FollowedList]) -> InputError:
