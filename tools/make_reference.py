@@ -57,7 +57,8 @@ def commands_page(group: TyperGroup) -> str:
         "Every command with everything that it can be told. [Conventions](conventions.md) has lists"
         " of pages,\nbudgets, exit statuses and environment variables,"
         " [JSON answers](../answers.md) what `--json` prints.\n",
-        "`pollwise --version` prints the version, `pollwise COMMAND --help` what stands here.\n",
+        "`pollwise --version` prints the version, `pollwise COMMAND --help` (or `-h`) what stands"
+        " here.\n",
     ]
     for name, command in group.commands.items():
         assert isinstance(command, TyperCommand)

@@ -248,7 +248,10 @@ def _values(
     for key in keys:
         if key.name in table:
             kind = _KINDS[key.kind]
-            value = kind.read(table[key.name], folder)
+            try:
+                value = kind.read(table[key.name], folder)
+            except InputError as error:
+                raise InputError(f"{place} {key.name}: {error}") from error
             if value is None or (key.choices and value not in key.choices):
                 expected = f"one of {', '.join(key.choices)}" if key.choices else kind.expected
                 raise InputError(f"{place} {key.name}: expected {expected} ({key.meaning})")

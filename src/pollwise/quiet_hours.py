@@ -1,9 +1,12 @@
 """Hours of the day in which nothing is polled, in the time zone of this machine."""
 
+import os
 import re
 import time
+import zoneinfo
 from bisect import bisect_left
 from collections.abc import Sequence
+from pathlib import Path
 
 from pollwise.errors import InputError
 from pollwise.units import DAY
@@ -12,6 +15,7 @@ __all__ = ["QuietHours"]
 
 _HOURS = re.compile(r"(\d{1,2}):(\d{2})-(\d{1,2}):(\d{2})", re.ASCII)
 _MINUTES = 24 * 60
+_UTC = ("", "UTC", "GMT")
 
 
 class QuietHours:
@@ -28,6 +32,17 @@ class QuietHours:
             until = _when_clock_went_on(int(until), left)
         return until if until > now else None
 
+    @property
+    def doubt(self) -> str | None:
+        """That these are hours in UTC as `TZ` names no time zone, in words; None: they are not."""
+        name = os.environ.get("TZ", "")
+        if not self._stretches or _is_zone(name.removeprefix(":")):
+            return None
+        return (
+            f"TZ={name} is no time zone that is known here, so quiet hours are in UTC: name another"
+            " one, or install its data (tzdata)"
+        )
+
     def _left(self, now: float) -> int:
         """The seconds that a clock on the wall has to go to the end of a stretch; 0: of none."""
         local = time.localtime(now)
@@ -36,6 +51,13 @@ class QuietHours:
             if (minute - begin) % _MINUTES < (end - begin) % _MINUTES:
                 return (end - minute) % _MINUTES * 60 - local.tm_sec
         return 0
+
+
+def _is_zone(name: str) -> bool:
+    """Whether the C library knows a time zone, of whose name it says nothing if it does not."""
+    if name in _UTC or time.timezone or time.daylight or re.search(r"\d", name):  # as in CET-1CEST
+        return True
+    return any(Path(folder, name).is_file() for folder in zoneinfo.TZPATH)
 
 
 def _when_clock_went_on(now: int, seconds: int) -> float:

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 __all__ = [
     "STANDARD_INPUT",
+    "file_told",
     "no_tls",
     "one_line",
     "opened",
@@ -58,6 +59,15 @@ def printable(text: str) -> str:
     'two words'
     """
     return "".join(filter(str.isprintable, " ".join(text.split())))
+
+
+def file_told(path: Path) -> str:
+    """What messages call a file.
+
+    >>> file_told(Path("urls.txt")), file_told(STANDARD_INPUT)
+    ('urls.txt', 'the standard input')
+    """
+    return "the standard input" if path == STANDARD_INPUT else str(path)
 
 
 def opened(path: Path) -> BinaryIO:

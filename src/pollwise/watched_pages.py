@@ -252,10 +252,15 @@ class WatchedPages(MutableMapping[int, Watched]):
         self._pack_all()
         return int(np.isnan(self._seen_at[self._there]).sum())
 
-    def with_outcome(self, outcomes: Sequence[Outcome]) -> list[int]:
-        """The ids of the pages whose latest poll had one of these outcomes."""
+    def with_outcome(self, outcomes: Sequence[Outcome], *, without_copy: bool = False) -> list[int]:
+        """The ids of the pages whose latest poll had one of these outcomes; perhaps only of those
+        of which there is no copy.
+        """
         self._pack_all()
-        found: list[int] = np.flatnonzero(self._there & np.isin(self._outcomes, outcomes)).tolist()
+        fits = self._there & np.isin(self._outcomes, outcomes)
+        if without_copy:
+            fits &= np.isnan(self._seen_at)
+        found: list[int] = np.flatnonzero(fits).tolist()
         return found
 
     def __len__(self) -> int:

@@ -4,13 +4,17 @@ import asyncio
 import json
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
 from pollwise.store import Requester, Store
+from pollwise.store.records import Batch, PollResult
 from pollwise.testing.webserver import MisbehavingServer
+from pollwise.types import Observation, Outcome, PageMemory
+from pollwise.web.wishes import wished_page
 
 from ..fork_server import FORKED, PROGRAM, SOURCE
 
@@ -178,10 +182,35 @@ async def test_once_tells_by_its_status_that_no_page_could_be_had(programs, serv
     server.set_page("/robots.txt", "", status=503)
     once = ("watch", "--once", "--budget", "6000/minute", "--crawl-delay", "0", "--allow-private")
     status, told = await programs.run(*once, server.url("/a"))
-    assert (status, "1 page in trouble" in told) == (4, True)
-    # It rests for ten minutes; that it is in trouble is known from the run before.
+    assert (status, "1 failing or gone" in told) == (4, True)
+    # It rests for ten minutes; that it fails is known from the run before.
     status, told = await programs.run("watch", "--once", "--budget", "1/day")
-    assert (status, "0 polls, 0 changes, 1 page in trouble" in told) == (0, True)
+    assert (status, "0 polls, 0 changes, 1 failing or gone" in told) == (0, True)
+
+
+async def test_what_was_told_of_pages_without_a_copy_is_not_told_at_the_next_start(
+    programs, server, tmp_path
+):
+    urls = [server.url(path) for path in ("/status/500", "/status/404", "/status/502")]
+    with Store.open(tmp_path / "pollwise.db") as store:
+        pages = store.add_pages([wished_page(url) for url in urls], time.time() - 1000.0)
+        latest = [
+            PollResult(Observation(page.id, page.id + 1.0, outcome), PageMemory(), error=error)
+            for page, outcome, error in zip(
+                pages,
+                (Outcome.FAILED, Outcome.GONE, Outcome.FAILED),
+                ("status 500", None, "status 503"),
+                strict=True,
+            )
+        ]
+        store.commit(Batch(polls=tuple(latest)))
+    once = ("watch", "--once", "--budget", "6000/minute", "--crawl-delay", "0", "--allow-private")
+    status, told = await programs.run(*once)
+    assert (status, "3 polls, 0 changes, 3 failing or gone" in told) == (4, True)
+    assert [line.split("  ")[1] for line in told.splitlines() if "  " in line] == [
+        "failed (status 502)"
+    ]
+    assert "first copies" not in told
 
 
 async def test_once_tells_by_its_status_that_all_pages_are_gone(programs, server):
@@ -199,6 +228,14 @@ async def test_once_tells_by_its_status_that_a_page_is_gone(programs, server):
     server.set_page("/a", "", status=404)
     status, told = await programs.run(*once)
     assert (status, f"{a}  (gone (404))" in told) == (3, True), told
+
+
+async def test_quiet_hours_of_a_time_zone_that_is_not_known_are_said_to_be_in_utc(
+    programs, server, monkeypatch
+):
+    monkeypatch.setenv("TZ", "Europe/Nowhere")
+    status, told = await programs.run("watch", "--once", "--quiet", "00:00-00:01", server.url("/a"))
+    assert (status, told.count("TZ=Europe/Nowhere is no time zone that is known")) == (0, 1), told
 
 
 async def test_once_polls_first_what_was_signalled_before(programs, server):

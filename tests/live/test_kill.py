@@ -1,4 +1,7 @@
-"""A running `pollwise watch` killed at any moment: what it had told of is there, and it goes on."""
+"""A running `pollwise watch` killed at any moment: what it had told of is there, and it goes on.
+
+No host is asked too early then.
+"""
 
 import asyncio
 import itertools
@@ -20,6 +23,7 @@ from pollwise.live.journal import rerun
 from pollwise.settings import WatchSettings, read_settings
 from pollwise.store import Store
 from pollwise.store.records import PageRecord, Run
+from pollwise.testing.exchanges import rapid_fire
 from pollwise.testing.webserver import MisbehavingServer
 
 from ..fork_server import FORKED, SOURCE
@@ -28,6 +32,9 @@ SERVERS, PATHS = 25, ("/news", "/about")
 KILLS = 20
 FOUND = re.compile(r"\S+ \S+  (first copy|changed)  (?P<url>\S+)\n")
 RATE = 25.0
+CRAWL_DELAY = 1.0
+TOLERANCE = 0.1
+"""Seconds by which the servers, which all pages share, may note late when an answer ended."""
 PATIENCE = 60.0
 """Seconds after which a process that says nothing is a failure."""
 
@@ -137,7 +144,7 @@ def check_learned(store: Store, run: Run) -> None:
             np.testing.assert_array_equal(learned[name], again[name])
 
 
-async def test_twenty_kills_at_any_moment_lose_nothing(tmp_path: Path, site) -> None:
+async def test_twenty_kills_at_any_moment_lose_nothing_and_are_polite(tmp_path: Path, site) -> None:
     rng = np.random.default_rng(20)
     urls, db = tmp_path / "urls.txt", tmp_path / "pollwise.db"
     urls.write_text("\n".join(site))
@@ -162,3 +169,5 @@ async def test_twenty_kills_at_any_moment_lose_nothing(tmp_path: Path, site) -> 
         assert await watch.line() != ""
     assert await watch.end(signal.SIGTERM) == 0
     ledger.check(watch.found)
+    for server in set(site.values()):
+        assert rapid_fire(server.exchanges, CRAWL_DELAY - TOLERANCE) == []

@@ -312,7 +312,7 @@ async def test_without_a_network_it_goes_on_and_pages_rest(start, db):
     assert await watch.stop() == 0
     # Ten polls a second would be allowed; both pages rest.
     assert len(news(watch.lines)) == 2
-    assert watch.lines[-1] == "stopped: 2 polls, 0 changes, 2 pages in trouble"
+    assert watch.lines[-1] == "stopped: 2 polls, 0 changes, 2 failing or gone"
     with Store.open_readonly(db) as store:
         assert [(record.polls, record.failures) for record in store.pages()] == [(1, 1)] * 2
 

@@ -156,6 +156,8 @@ def test_what_is_not_told_is_none(path):
         ("[wacth]", ": unknown table 'wacth'; the nearest known one is watch"),
         ("[watch]\nbugdet = 1", ": [watch]: unknown key 'bugdet'; the nearest known one is budget"),
         ("[watch]\nbudget = 5", ": [watch] budget: expected a text (polls a time"),
+        ("[watch]\ndb = ':memory:'", ": [watch] db: :memory: would be gone with the process"),
+        ("[watch]\ndb = 'postgresql://a/b@c?y'", ": [watch] db: the address after postgresql://"),
         ("[watch]\nnetrc = 1", ": [watch] netrc: expected true or false"),
         ("[watch]\ntimeout = true", ": [watch] timeout: expected a number"),
         (f"[watch]\ntimeout = 1{'0' * 400}", ": [watch] timeout: expected a number"),

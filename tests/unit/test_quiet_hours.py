@@ -85,3 +85,19 @@ def test_the_hours_are_those_of_the_time_zone(zone):
 def test_what_is_no_stretch_is_refused(text):
     with pytest.raises(InputError, match="expected times of the day such as"):
         QuietHours([text])
+
+
+@pytest.mark.parametrize(
+    "name", ["UTC", "Europe/Berlin", ":Europe/Berlin", "Africa/Abidjan", "CET-1CEST", "XYZ0", ""]
+)
+def test_a_time_zone_that_is_known_is_in_no_doubt(zone, name):
+    zone(name)
+    assert QuietHours(["22:00-06:00"]).doubt is None
+
+
+def test_a_time_zone_that_is_not_known_is_said_to_be_utc(zone):
+    zone("Europe/Nowhere")
+    told = QuietHours(["22:00-06:00"]).doubt
+    assert told is not None
+    assert told.startswith("TZ=Europe/Nowhere is no time zone that is known here")
+    assert QuietHours([]).doubt is None

@@ -85,6 +85,8 @@ def test_it_is_a_dict(steps, most_whole: int) -> None:
                 assert pages.count_without_copy() == count
                 failed = [one for one, own in expected.items() if own.outcome is Outcome.FAILED]
                 assert pages.with_outcome([Outcome.FAILED]) == failed
+                without = [one for one in failed if expected[one].page.seen_at is None]
+                assert pages.with_outcome([Outcome.FAILED], without_copy=True) == without
                 plain = [own for own in expected.values() if own.page.url.startswith("http:")]
                 assert pages.count_by_scope(plain=True).total() == len(plain)
                 of_a = sum(own.page.scope == "a" for own in expected.values())

@@ -32,10 +32,10 @@ def check_config(
     """
     from pollwise.configuration import read_configuration
     from pollwise.console.quantities import count
-    from pollwise.live.followed_list import FollowedList
     from pollwise.live.listening.listener import read_token
     from pollwise.settings import WatchSettings
     from pollwise.web.own_headers import read_own_headers
+    from pollwise.web.url_list import read_url_list
 
     configuration = read_configuration(file)
     told = settings_of(configuration, configuration.db or DB)
@@ -44,7 +44,7 @@ def check_config(
     all_receivers_of(configuration)
     pages = len(configuration.pages)
     if configuration.file is not None:
-        pages += len(FollowedList(configuration.file).pages)
+        pages += len(read_url_list(configuration.file, notify))
     places = [one for one in (configuration.db, configuration.file) if one is not None]
     settings = count(len(configuration.settings) + len(places), "setting")
     headers = len(configuration.headers)
@@ -86,7 +86,7 @@ def configured(
         settings, secret = settings_of(configuration, db or DB), configuration.headers
         receivers = receivers_of(configuration)
         if configuration.pages:
-            followed.append(FollowedList(config, lambda path: read_configuration(path).pages))
+            followed.append(FollowedList(config, lambda path, say: read_configuration(path).pages))
         read_again = partial(told_again, config, told)
     if file is not None:
         followed.append(FollowedList(file))

@@ -84,16 +84,18 @@ def add(
     goes before the options.
     """
     from pollwise.live.requests import AddPages
+    from pollwise.texts import file_told
     from pollwise.web.url_list import named_pages, read_url_list
     from pollwise.web.wishes import completed, read_wishes
 
     told = _told(weight, cost, at_least, at_most, tags, select, ignore, name, render)
     wishes = read_wishes(**told)  # before the list is read
-    pages = [] if file is None else [completed(page, wishes) for page in read_url_list(file)]
+    of_list = [] if file is None else read_url_list(file, notify)
+    pages = [completed(page, wishes) for page in of_list]
     pages += named_pages(urls or [], **told)
     if not pages:
         if file is not None:
-            raise InputError(f"{file} names no page: write one URL on each line")
+            raise InputError(f"{file_told(file)} names no page: write one URL on each line")
         raise InputError("no page is named: give URLs, or a list of them with --file")
     each = {page.url: page for page in reversed(pages)}  # of a page named twice, the first counts
     _require_one_to_name(name, len(each))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pollwise.cli.options import LogName, LogOption
+from pollwise.cli.options import LogName, LogOption, Place, place_option
 from pollwise.cli.telling import telling_of
 from pollwise.console.interrupts import end_on_interrupt
 from pollwise.extras import require_extra
@@ -15,7 +15,13 @@ __all__ = ["frontier"]
 
 def frontier(
     db: Annotated[
-        Path, typer.Option("--db", help="The file, which is made if there is none.")
+        Place,
+        typer.Option(
+            "--db",
+            parser=place_option,
+            metavar="FILE",
+            help="The file, which is made if there is none.",
+        ),
     ] = Path("frontier.db"),
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 7071,
@@ -42,7 +48,9 @@ def frontier(
 
     from pollwise.console.slow_readers import stderr_beside
     from pollwise.frontier.server import Serving, serve_frontier
+    from pollwise.store.place import file_of
 
+    path = file_of(db, "a frontier")
     say = telling_of(log, verbose=False).say
 
     class Said(logging.Handler):
@@ -57,4 +65,4 @@ def frontier(
     logger.setLevel(logging.INFO)
     logger.propagate = False
     with stderr_beside(say):
-        uvloop.run(serve_frontier(Serving(db, host, port, keep_dates)))
+        uvloop.run(serve_frontier(Serving(path, host, port, keep_dates)))

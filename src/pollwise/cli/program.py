@@ -48,6 +48,7 @@ from pollwise.version import __version__
 app = typer.Typer(
     help="Decides which web page to fetch next under a fetch budget, and learns it online.",
     add_completion=True,
+    context_settings={"help_option_names": ["--help", "-h"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # to load it takes three times as long as all the rest
 )

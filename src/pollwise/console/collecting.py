@@ -161,7 +161,7 @@ class CollectDisplay(RunDisplay):
         now = self._standing
         if now is None:
             return ""
-        trouble = f", {len(self._troubles):,} in trouble" if self._troubles else ""
+        trouble = f", {len(self._troubles):,} failing or gone" if self._troubles else ""
         return (
             f"{self._lately()}, {_counted(now.hosts, 'host')},"
             f" {now.under_way} under way, {now.queued} queued{trouble}"

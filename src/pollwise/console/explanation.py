@@ -152,7 +152,16 @@ def _host(page: Explanation) -> str:
 def _index(page: Explanation) -> str:
     if page.paused:
         return "none: it is paused"
-    return worth(page.index) if math.isfinite(page.index) else "infinite"
+    told = worth(page.index) if math.isfinite(page.index) else "infinite"
+    trouble = _trouble(page)
+    return told if trouble is None else f"{told}, which does not count, as {trouble}"
+
+
+def _trouble(page: Explanation) -> str | None:
+    """Why a page rests, or did until now; None: its latest poll found it."""
+    if page.failures:
+        return "its polls fail"
+    return "its server says it is gone" if page.outcome is Outcome.GONE else None
 
 
 def _times(page: Explanation) -> list[tuple[str, str]]:
@@ -225,8 +234,7 @@ def reason_told(
         return f"it is paused: {resume}"
     if page.quiet_until is not None:
         return f"these are quiet hours: no poll begins until {at(page.quiet_until)}"
-    if page.failures or page.outcome is Outcome.GONE:
-        why = "its polls fail" if page.failures else "its server says it is gone"
+    if (why := _trouble(page)) is not None:
         if _is_due(page):
             return f"{why}: it has rested, and is polled as soon as the budget allows"
         rests_until, free_at = page.rests_until, page.host_free_at

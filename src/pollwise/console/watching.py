@@ -2,8 +2,9 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Mapping, Set
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -38,6 +39,8 @@ __all__ = ["Detail", "WatchDisplay", "trouble_of"]
 _MOST_LINES = 3
 """Of a page, a minute: some pages change at every poll."""
 _MOST_NAMED = 3
+_GONE = "gone"
+"""That it is so is told once, whatever the status."""
 _LONG = 10.0
 """Seconds; that a host is left alone for less is not worth telling."""
 _MOST_COUNTED = 10_000
@@ -116,18 +119,19 @@ class WatchDisplay(RunDisplay):
         self,
         *,
         first_copies: int,
-        in_trouble: Iterable[int] = (),
+        in_trouble: Mapping[int, str | None] = MappingProxyType({}),
+        gave_none: Collection[int] = (),
         ahead: "Callable[[], Ahead]",
         end: Callable[[], None],
         network_is_away: Callable[[], bool] = lambda: True,
     ) -> None:
         """See `WatchingDisplay.begin`."""
-        for page_id in in_trouble:  # what it was is told if it is so at the next poll
-            self._troubles.setdefault(page_id, "")
+        for page_id, error in in_trouble.items():  # an earlier run has told it
+            self._troubles.setdefault(page_id, _GONE if error is None else f"failed ({error})")
         self._first_copies = first_copies
         self._copied = 0
-        self._told_of_first_copies = False
-        self._never_seen.clear()
+        self._never_seen = set(gave_none)
+        self._told_of_first_copies = len(gave_none) == first_copies
         self._look = ahead
         self._end = end
         self._network_is_away = network_is_away
@@ -221,7 +225,7 @@ class WatchDisplay(RunDisplay):
                 self._tell(at, f"differs at every poll ({always_remedy(self._db, url)})", url)
         if kind is not None:
             self._tell_change(report, url, kind)
-        trouble = trouble_of(report)
+        trouble, is_gone = trouble_of(report), outcome is Outcome.GONE
         if trouble is None:
             was_told = self._troubles.pop(observation.page_id, None) is not None
             if was_told and not first_copy and kind is None:
@@ -229,8 +233,8 @@ class WatchDisplay(RunDisplay):
         elif self._outage.hides(observation.page_id):
             # What was told before stays so: that the page is back is told, too.
             self._troubles[observation.page_id] = self._troubles.get(observation.page_id) or None
-        elif self._troubles.get(observation.page_id) != trouble:
-            self._troubles[observation.page_id] = trouble
+        elif self._troubles.get(observation.page_id) != (_GONE if is_gone else trouble):
+            self._troubles[observation.page_id] = _GONE if is_gone else trouble
             news = None if kind is not None else trouble
         if self._detail is Detail.polls:
             news = trouble or ("first copy" if first_copy else outcome.name.lower())
@@ -327,7 +331,7 @@ class WatchDisplay(RunDisplay):
     def _line(self) -> str:
         return (
             f"{count(self._polls, 'poll')}, {count(self._changes, 'change')},"
-            f" {count(len(self._troubles), 'page')} in trouble"
+            f" {len(self._troubles):,} failing or gone"
             + (f", {count(self._postponed, 'poll')} postponed" if self._postponed else "")
         )
 

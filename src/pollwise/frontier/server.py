@@ -17,6 +17,7 @@ from pollwise.frontier.service import Service
 from pollwise.frontier.store import FrontierReader, FrontierStore
 from pollwise.frontier.worker import Worker
 from pollwise.live.clock import LiveClock
+from pollwise.web.own_servers import host_and_port, listen_on
 
 __all__ = ["Serving", "serve_frontier"]
 
@@ -27,6 +28,7 @@ _MOST_CALLS = 1000
 """Calls under way; one more is refused (RESOURCE_EXHAUSTED)."""
 _GRACE = 2.0
 """Seconds for calls under way when the server ends."""
+_ELSEWHERE = "give another --port or --host"
 _OPTIONS = [
     ("grpc.so_reuseport", 0),  # else two servers would share a port, and have half the URLs each
     ("grpc.keepalive_time_ms", 60_000),  # a client that is gone keeps no stream
@@ -65,7 +67,7 @@ async def serve_frontier(serving: Serving) -> None:
         reading = stack.enter_context(closing(Worker("reading")))
         service = Service(frontier, writing, Listing(reader), reading, clock, "")
         server.add_generic_rpc_handlers((service.handler(),))
-        service.address = _spelled(serving.host, port)
+        service.address = host_and_port(serving.host, port)
         stop = asyncio.Event()
         for one in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(one, stop.set)
@@ -85,15 +87,10 @@ async def _compile() -> None:
 
 
 def _bind(server: grpc.aio.Server, serving: Serving) -> int:
-    address = _spelled(serving.host, serving.port)
+    address = host_and_port(serving.host, serving.port)
     try:
-        port = server.add_insecure_port(address)
+        return int(server.add_insecure_port(address))
     except (RuntimeError, UnicodeError) as error:  # UnicodeError: no host has such a name
-        raise InputError(
-            f"{address} cannot be listened on: choose another --host or --port"
-        ) from error
-    return int(port)
-
-
-def _spelled(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        # gRPC does not tell why; a socket of our own does.
+        listen_on(serving.host, serving.port, _ELSEWHERE).close()
+        raise InputError(f"{address} cannot be listened on; {_ELSEWHERE}") from error

@@ -11,7 +11,7 @@ from pollwise.importing.imported import Imported, each_once, page_of
 from pollwise.importing.opml import read_opml
 from pollwise.importing.urlwatch import read_urlwatch
 from pollwise.sources.feeds import entries_left_out
-from pollwise.texts import opened
+from pollwise.texts import file_told, opened
 from pollwise.web.sitemaps import EntriesBeyond, UnusableEntries, parse_sitemap
 
 __all__ = ["read_file"]
@@ -27,6 +27,7 @@ def read_file(path: Path) -> Imported:
 
     `InputError`, with the name of the file, if it cannot be read or is none of these.
     """
+    name = file_told(path)
     try:
         with opened(path) as given:
             # Pipes go forward only.
@@ -38,7 +39,7 @@ def read_file(path: Path) -> Imported:
             file.seek(0)
             if _is_warc(begin):
                 raise InputError(
-                    f"{path} is a WARC file: the copies of pages in it are not taken over; write"
+                    f"{name} is a WARC file: the copies of pages in it are not taken over; write"
                     " the URLs of its records (WARC-Target-URI) into a list, a URL a line, for"
                     " `pollwise add --file`"
                 )
@@ -47,15 +48,15 @@ def read_file(path: Path) -> Imported:
             if not (is_backup or is_too_large):
                 data = file.read(_LARGEST + 1)  # a device may have no end
             if is_too_large or len(data) > _LARGEST:
-                raise InputError(f"{path} has more than {_LARGEST >> 20} MiB: import parts of it")
+                raise InputError(f"{name} has more than {_LARGEST >> 20} MiB: import parts of it")
             try:
                 read = read_changedetection(file) if is_backup else _read(path, data)
                 return each_once(read)
             except InputError as error:
-                raise InputError(f"{path}: {error}") from error
+                raise InputError(f"{name}: {error}") from error
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read ({error.strerror}): name a file that can"
+            f"{name} cannot be read ({error.strerror}): name a file that can"
         ) from error
 
 

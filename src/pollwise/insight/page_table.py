@@ -294,8 +294,11 @@ class PageTable:
         if column is Column.due:
             return np.array(self.next_poll_at, np.float64)
         estimates = self.known.estimates
-        if column in (Column.index, Column.price):
-            return np.asarray(estimates[column.value], np.float64)
+        if column is Column.price:
+            return np.asarray(estimates["price"], np.float64)
+        if column is Column.index:
+            counts = [state not in _BY_NO_INDEX for state in self._states]
+            return np.where(counts, estimates["index"], math.nan)
         figures = self.known.chances if column is Column.chance else estimates["change_rate"]
         return np.where(estimates["polls"] >= of_page(0).needed, figures, math.nan)
 
@@ -314,6 +317,8 @@ class PageTable:
         return ranks
 
 
+_BY_NO_INDEX = (PageState.paused, PageState.failing, PageState.gone)
+"""How pages stand that are not polled by their index."""
 _OF_RECORDS: dict[Column, Callable[[PageRecord], float | None]] = {
     Column.outcome: lambda record: record.outcome,
     Column.changed: lambda record: record.last_changed_at,

@@ -12,6 +12,7 @@ from pollwise.live.control import Carried, carry_out
 from pollwise.live.requests import PAGES_AT_ONCE, AddPages, ChangePages, RemovePages
 from pollwise.store import Store
 from pollwise.store.records import NewPage, usual_cost
+from pollwise.texts import file_told
 from pollwise.web.url_list import read_url_list
 
 __all__ = ["FollowedList"]
@@ -47,24 +48,33 @@ class FollowedList:
 
     Lines that are new or changed hold from then on; what a line says no more is taken back. A page
     that the list brought is removed when its line goes; one that was named otherwise stays. A file
-    that is gone, empty or cannot be read changes nothing. `read` gives the pages of the file.
+    that is gone, empty or cannot be read changes nothing. `read` gives the pages of the file, and
+    tells what people should know of it.
     """
 
     def __init__(
-        self, path: Path, read: Callable[[Path], Sequence[NewPage]] = read_url_list
+        self,
+        path: Path,
+        read: Callable[[Path, Callable[[str], None]], Sequence[NewPage]] = read_url_list,
     ) -> None:
-        self.path = path
+        self._path = path
+        self.name = file_told(path)
+        """What messages call it."""
         # The name of a file need not be UTF-8.
         self._mark = str(path.absolute()).encode(errors="backslashreplace").decode()
         self._read_file = read
+        self._notices: list[str] = []
         self._taken = self._seen = self._stamp()
         self.pages = self._read()
         """The pages that the file names, as it was read last."""
         self._fails = False
         self._found: tuple[_Stamp, list[NewPage]] | None = None
         self._change: _Change | None = None
-        self.notices: list[str] = []
-        """What people should know; who tells them takes it out."""
+
+    def tell(self, say: Callable[[str], None]) -> None:
+        """Tell what people should know since the last time."""
+        while self._notices:
+            say(self._notices.pop(0))
 
     def carry_out(
         self, store: Store, now: float, followed: Sequence["FollowedList"] = ()
@@ -97,7 +107,7 @@ class FollowedList:
             self._taken, self.pages, self._change = change.stamp, change.pages, None
             if self._fails:
                 self._fails = False
-                self.notices.append(f"{self.path} can be read again, and is followed")
+                self._notices.append(f"{self.name} can be read again, and is followed")
         return done
 
     def look(self) -> None:
@@ -112,14 +122,14 @@ class FollowedList:
             self._seen = stamp
             return
         try:
-            if self.path.exists() and not self.path.is_file():  # a pipe would never end
-                raise InputError(f"{self.path} is no file any more")
+            if self._path.exists() and not self._path.is_file():  # a pipe would never end
+                raise InputError(f"{self.name} is no file any more")
             pages = self._read()
             if not pages:
-                raise InputError(f"{self.path} names no page")
+                raise InputError(f"{self.name} names no page")
         except InputError as error:
             self._taken, self._fails = stamp, True
-            self.notices.append(f"{error}; its pages are watched as before")
+            self._notices.append(f"{error}; its pages are watched as before")
             return
         self._found = stamp, pages
 
@@ -164,7 +174,7 @@ class FollowedList:
         return [url for url in listed if url not in named]
 
     def _read(self) -> list[NewPage]:
-        pages = list(self._read_file(self.path))
+        pages = list(self._read_file(self._path, self._notices.append))
         for page in pages:
             page.listed_in = self._mark
         return pages
@@ -174,7 +184,7 @@ class FollowedList:
         there is none, or what never ends.
         """
         try:
-            status = os.stat(self.path)
+            status = os.stat(self._path)
         except OSError:  # reading it says why
             return None
         if not stat.S_ISREG(status.st_mode):

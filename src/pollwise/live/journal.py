@@ -22,11 +22,11 @@ from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.policies.collecting.request_controller import RequestController
 from pollwise.scheduler.packing import pack, unpack
 from pollwise.scheduler.scheduler import Scheduler
-from pollwise.store.base import StoreJournal
+from pollwise.store.base import StoreJournal, StoreReader
 from pollwise.store.records import Batch
 from pollwise.types import Page, StateDict
 
-__all__ = ["InitialState", "Journal", "rerun"]
+__all__ = ["InitialState", "Journal", "rerun", "was_killed"]
 
 _SHARE = 0.01
 """The greatest share of the time to spend on each thing that is written now and then."""
@@ -44,6 +44,8 @@ _LARGEST_STATE = 900_000_000
 """Bytes of what a run begins with, if it is kept: a database takes no larger value."""
 _OF_PAGES = "of pages: "
 """Before the names of arrays that are not of what was learned."""
+_UNDER_WAY = "run under way"
+"""The state that says, unless it is empty, that a run did not end: it goes on, or was killed."""
 _RUNS_KEPT = 10
 _TRIES_AT_THE_END = 3
 """How often a run that is to end tries to write into a store that another program has locked. Each
@@ -114,6 +116,14 @@ def rerun(
     """
     InitialState.unpack(initial_state).begin(scheduler)
     return [scheduler.handle(event) for event in events]
+
+
+def was_killed(store: StoreReader) -> bool:
+    """Whether the latest run did not come to its end, and so its latest polls are not stored.
+
+    For who alone may write.
+    """
+    return bool(store.state(_UNDER_WAY))
 
 
 class Journal:
@@ -247,7 +257,9 @@ class Journal:
             initial = self._initial()
             if len(initial) > _LARGEST_STATE:
                 initial, self._log_room = None, 0
-        self._store.start_run(self._begun_at, self._settings, initial)
+        with self._store.together():
+            self._store.start_run(self._begun_at, self._settings, initial)
+            self._store.commit(Batch(states={_UNDER_WAY: b"yes"}))
         self._initial = None  # it is as large as what the run itself holds
 
     def _batch(self, turn: Progress) -> Batch:
@@ -258,6 +270,13 @@ class Journal:
         learned = self._scheduler.policy.state_dict(sorted(self._untold)) if self._untold else None
         if learned:  # an awaited policy gives nothing yet
             self._untold.clear()
+        states = {
+            name: made
+            for name, seldom in self._other_states.items()
+            if (made := seldom()) is not None
+        }
+        if self._stop.is_set():
+            states[_UNDER_WAY] = b""
         events = turn.events if self._log_room > 0 else ()
         self._log_room -= len(events)
         return Batch(
@@ -266,11 +285,7 @@ class Journal:
             learned=learned or None,
             scheduler=self._scheduler_state(),
             discovered=tuple(r.discovered for r in turn.reports if r.discovered is not None),
-            states={
-                name: made
-                for name, seldom in self._other_states.items()
-                if (made := seldom()) is not None
-            },
+            states=states,
             remembered=turn.remembered,
         )
 

@@ -51,8 +51,8 @@ def notifying(
     `store` is the one that the run writes into, which is looked at `look_every` seconds. A receiver
     that is new hears of changes from now on. One that fails is tried again, ever more rarely; `say`
     is told when that begins and when it ends, and at the end of the run what waits. One that has
-    another address than in the run before does not rest for the failures there. What is no
-    failure of a receiver or of the store ends the run, by `incoming`. Names of receivers are
+    another address or secret than in the run before does not rest for the failures with that. What
+    is no failure of a receiver or of the store ends the run, by `incoming`. Names of receivers are
     unique, see `require_own_names`.
     """
 
@@ -68,15 +68,15 @@ def notifying(
             run = _Run(store, reader, reading, journal, clock, say, send, look_every, ending)
             for receiver in receivers:
                 state = known.get(receiver.name) or StoredReceiver(receiver.name, latest)
-                kept, address = f"address of {receiver.name}", receiver.address_hash
+                kept, access = f"address of {receiver.name}", receiver.access_hash
                 before = reader.state(kept)
-                if before not in (None, address):
+                if before not in (None, access):
                     state = without_failures(state)
                 if state != known.get(receiver.name):
                     known[receiver.name] = state
                     await journal.write(store.save_receiver, state)
-                if before != address:
-                    await journal.write(store.commit, Batch(states={kept: address}))
+                if before != access:
+                    await journal.write(store.commit, Batch(states={kept: access}))
             deliveries = [Delivery(receiver, known[receiver.name]) for receiver in receivers]
             tasks = [incoming.begin(run.tell(delivery)) for delivery in deliveries]
             try:

@@ -34,7 +34,7 @@ from pollwise.live.clock import Clock, LiveClock, wait_until_set
 from pollwise.live.compiling import has_compiled, preparing, rehearse
 from pollwise.live.garbage import short_searches
 from pollwise.live.incoming import Incoming
-from pollwise.live.journal import InitialState, Journal
+from pollwise.live.journal import InitialState, Journal, was_killed
 from pollwise.live.loop import run
 from pollwise.live.once import Once
 from pollwise.live.progress import Progress
@@ -312,7 +312,10 @@ class Session:
         """Bring the scheduler into this state; gives that in which it is then."""
         try:
             initial.begin(self.scheduler)
-            if self.scheduler.set_back(self.clock()):
+            is_set_back = self.scheduler.set_back(self.clock())
+            if is_killed := was_killed(self.store):
+                self.scheduler.hosts_may_be_asked(self._begun_at)
+            if is_set_back or is_killed:
                 return replace(initial, scheduler=self.scheduler.state())
         except StateError as error:
             raise damaged_run(self.store.path) from error

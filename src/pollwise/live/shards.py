@@ -111,7 +111,7 @@ def watched_shard(
     WatchSettings(**told_alone(told, db))
     if followed:
         raise InputError(
-            f"{followed[0].path} cannot be followed, as {db} is split: `pollwise add --file` gives"
+            f"{followed[0].name} cannot be followed, as {db} is split: `pollwise add --file` gives"
             " its pages to the shards"
         )
     if once:

@@ -97,8 +97,7 @@ class RequestTaker:
                 await self._take_in_all(
                     journal, partial(followed.carry_out, followed=self._followed)
                 )
-                while followed.notices:
-                    self._say(followed.notices.pop(0))
+                followed.tell(self._say)
             await self._bell.wait("requests", _LOOK_EVERY)
 
     async def _take_in_all(

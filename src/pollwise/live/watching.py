@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 _FEW = 20
 """Polls at a time that are fewer than people expect."""
 _TROUBLE = (Outcome.FAILED, Outcome.GONE)
+_MOST_ERRORS = 10_000
+"""Pages whose latest errors are looked up at a start, which takes a fraction of a second."""
 
 __all__ = [
     "MakeDisplay",
@@ -73,15 +75,18 @@ class WatchingDisplay(Protocol):
         self,
         *,
         first_copies: int,
-        in_trouble: Iterable[int],
+        in_trouble: Mapping[int, str | None],
+        gave_none: Collection[int],
         ahead: Callable[[], Ahead],
         end: Callable[[], None],
         network_is_away: Callable[[], bool],
     ) -> None:
         """A run begins, which `end` ends, from any thread; of so many pages there is no copy yet.
 
-        `in_trouble` are the ids of those whose latest poll failed or found them gone. `ahead`,
-        called while nothing else happens, tells what comes next. See `OwnNetwork.is_away`.
+        `in_trouble` are the ids of those whose latest poll failed or found them gone, with the
+        error of that poll (None: gone; empty: not looked up); `gave_none` those of which there is
+        no copy. `ahead`, called while nothing else happens, tells what comes next. See
+        `OwnNetwork.is_away`.
         """
 
     def show(self, progress: Progress, watched: Mapping[int, Watched]) -> None:
@@ -194,7 +199,7 @@ def watch_pages(
 
 def _nothing_to_watch(db: Place, followed: Sequence[FollowedList]) -> InputError:
     if followed:
-        return InputError(f"{followed[0].path} names no page: write one URL on each line")
+        return InputError(f"{followed[0].name} names no page: write one URL on each line")
     return InputError(
         f"nothing to watch: no URL was given and there is no database {db};"
         " name pages, or a list of them with --file"
@@ -234,8 +239,9 @@ def _take_in(
     if changed := _add(store, pages):
         say(changed)
     for one in followed:
+        one.tell(say)
         if not one.pages:
-            say(f"{one.path} names no page; its pages are watched as before")
+            say(f"{one.name} names no page; its pages are watched as before")
     for one in followed:
         for carried in one.remove_missing(store, time.time(), followed):
             say(described(carried.request, carried.effect))
@@ -352,9 +358,17 @@ class _Watch:
             with suppress(RuntimeError):  # the loop is closed: the run has ended
                 loop.call_soon_threadsafe(stop.set)
 
+        watched = session.watched
+        in_trouble = watched.with_outcome(_TROUBLE)
+        urls = [watched[page_id].page.url for page_id in in_trouble[:_MOST_ERRORS]]
+        errors = {
+            record.page.id: None if record.outcome is Outcome.GONE else record.error or ""
+            for record in self.store.find_pages(urls).values()
+        }
         self.display.begin(
-            first_copies=session.watched.count_without_copy(),
-            in_trouble=session.watched.with_outcome(_TROUBLE),
+            first_copies=watched.count_without_copy(),
+            in_trouble=dict.fromkeys(in_trouble, "") | errors,
+            gave_none=watched.with_outcome(_TROUBLE, without_copy=True),
             ahead=lambda: ahead(session.scheduler, session.clock()),
             end=end,
             network_is_away=lambda: network.is_away,
@@ -365,10 +379,10 @@ class _Staffing:
     """How many polls may be under way now; `say` is told of quiet hours that begin or end."""
 
     def __init__(self, quiet: QuietHours, clock: Clock, say: Callable[[str], None]) -> None:
-        self._quiet = quiet
         self._clock = clock
         self._say = say
         self._until: float | None = None
+        self._take(quiet)
 
     def __call__(self) -> int:
         until = self._quiet.end(self._clock())
@@ -384,7 +398,12 @@ class _Staffing:
     def heed(self, request: ChangeSettings) -> None:
         """Go by other quiet hours from now on, if they were asked for."""
         if request.quiet is not None:
-            self._quiet = QuietHours(request.quiet)
+            self._take(QuietHours(request.quiet))
+
+    def _take(self, quiet: QuietHours) -> None:
+        self._quiet = quiet
+        if quiet.doubt is not None:
+            self._say(quiet.doubt)
 
 
 def _add(store: Store, pages: Sequence[NewPage]) -> str | None:

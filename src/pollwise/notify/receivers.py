@@ -93,9 +93,12 @@ class Receiver:
     spacing: float = 0.0
 
     @property
-    def address_hash(self) -> bytes:
-        """Two bytes that are others for another address: too short to guess a secret in it by."""
-        return hashlib.sha256(f"{self.channel} {self.target}".encode()).digest()[:2]
+    def access_hash(self) -> bytes:
+        """Two bytes that are others for another address or another secret: too short to guess a
+        secret by.
+        """
+        signed = "" if self.secret is None else f"\0{self.secret}"
+        return hashlib.sha256(f"{self.channel} {self.target}{signed}".encode()).digest()[:2]
 
 
 def receiver_of(target: str) -> Receiver:

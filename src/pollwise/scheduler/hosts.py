@@ -16,7 +16,8 @@ from pollwise.types import Budget
 
 __all__ = ["Hosts", "hosts_of"]
 
-_NEW = Host()
+_LATE = 60.0
+"""Seconds by which a poll may end later than expected."""
 _MOST_MEASURED = 1000
 """Hosts whose answering times are kept: the slowest matter most."""
 _SHORTEST_MEASURED = 0.001
@@ -64,6 +65,9 @@ class Hosts:
             scope: CellRate(Budget(rate, burst=max(1.0, rate))) for scope, rate in limits.items()
         }
         self._hosts: dict[str, Host] = {}
+        self._new = Host()
+        """A host of which nothing is known."""
+        self._asked_until = -math.inf
         self._busy: dict[str, None] = {}
         """The scopes that `state` may have to tell of, in an order that is always the same."""
         self._lines: dict[str, deque[int]] = {}
@@ -84,7 +88,7 @@ class Hosts:
         """From when on pages of a scope may be polled."""
         if not scope:
             return now
-        free = politeness.free_at(self._hosts.get(scope, _NEW), now, self._crawl_delay)
+        free = politeness.free_at(self._hosts.get(scope, self._new), now, self._crawl_delay)
         return max(free, self.limited_until(scope)) if scope in self._limits else free
 
     def limited_until(self, scope: str) -> float:
@@ -94,7 +98,7 @@ class Hosts:
 
     def blocked_until(self, scope: str) -> float:
         """Until when a host wants to be left alone, whether it is being polled or not."""
-        return self._hosts.get(scope, _NEW).blocked_until
+        return self._host(scope).blocked_until if scope else -math.inf
 
     def block(self, scope: str, until: float) -> None:
         """A host wants to be left alone until a time."""
@@ -126,7 +130,7 @@ class Hosts:
         """A poll of this scope has begun."""
         if scope in self._limits:
             self._limits[scope].spend(1.0, now)
-        self._note(scope, politeness.poll_begun(self._hosts.get(scope, _NEW), now), now)
+        self._note(scope, politeness.poll_begun(self._hosts.get(scope, self._new), now), now)
 
     def fetched_more(self, scope: str, polls: float, now: float) -> None:
         """A poll of this scope took as much as so many polls more, which its limit counts."""
@@ -135,7 +139,7 @@ class Hosts:
 
     def poll_ended(self, scope: str, now: float, *, is_timed: bool = True) -> None:
         """The poll of this scope has ended; `is_timed`: it took the time of an answer."""
-        host = politeness.poll_ended(self._hosts.get(scope, _NEW), now, is_timed=is_timed)
+        host = politeness.poll_ended(self._hosts.get(scope, self._new), now, is_timed=is_timed)
         self._note(scope, host, now)
 
     def look_begun(self, scope: str, seconds: float, now: float) -> bool:
@@ -239,6 +243,28 @@ class Hosts:
         self._busy = {scope: None for scope, _, _ in rows}
         return rows
 
+    def asked_until(self, now: float) -> float | None:
+        """The time that `may_be_asked` was told; None: none, or no host rests for it any more."""
+        rested_at = self._asked_until + max(self._crawl_delay, self._longest_pace)
+        return self._asked_until if rested_at > now else None
+
+    def may_be_asked(self, until: float) -> None:
+        """Any host may have been asked until this time, and is left alone for its delay after it.
+
+        For after `load`, and before anything else.
+        """
+        self._asked_until = until
+        self._new = self._left_alone(Host())
+        self._hosts = {scope: self._left_alone(host) for scope, host in self._hosts.items()}
+
+    def _left_alone(self, host: Host) -> Host:
+        until, delay = self._asked_until, politeness.turn_of(host, self._crawl_delay).pause
+        if host.blocked_until > until:
+            # It was asked by nothing but a poll that was under way and took longer than expected.
+            # Without a bound it might wait for ever, if a run is killed more often than it delays.
+            delay = min(delay, _LATE)
+        return politeness.blocked(host, until + delay)
+
     def limits_state(self) -> dict[str, tuple[float, float]]:
         """For a JSON text, by scope: its limit in polls a second, and until when it allows none."""
         return {
@@ -286,6 +312,8 @@ class Hosts:
         self._hosts = {
             scope: politeness.set_back(host, seconds) for scope, host in self._hosts.items()
         }
+        self._new = politeness.set_back(self._new, seconds)
+        self._asked_until -= seconds
         for limit in self._limits.values():
             limit.next_at -= seconds
 
@@ -316,7 +344,7 @@ class Hosts:
         heapq.heappush(self._free, (free_at, scope))
 
     def _host(self, scope: str) -> Host:
-        return self._hosts.get(scope, _NEW)
+        return self._hosts.get(scope, self._new)
 
 
 def hosts_of(rows: Sequence[Sequence[Any]]) -> dict[str, Host]:

@@ -20,16 +20,17 @@ class SavedState:
     """What `state_text` tells of a scheduler with a budget of `rate` cost units a second.
 
     `saved_at` is when it was saved and `next_at` from when on the budget allowed the next poll (UTC
-    seconds; -inf: no time is known). `limits` has by scope its limit in polls a second, and until
-    when it allows none; `answers_in` the seconds that answers take, `back_offs` the failed pages by
-    id, `signalled` when pages were that had no answer since. The prices are those of the policy for
-    groups, by tag, and for hosts.
+    seconds; -inf: no time is known). Until `asked_until` any host may have been asked. `limits` has
+    by scope its limit in polls a second, and until when it allows none; `answers_in` the seconds
+    that answers take, `back_offs` the failed pages by id, `signalled` when pages were that had no
+    answer since. The prices are those of the policy for groups, by tag, and for hosts.
     """
 
     rate: float
     saved_at: float
     next_at: float
     hosts: dict[str, Host]
+    asked_until: float
     limits: dict[str, tuple[float, float]]
     answers_in: dict[str, float]
     back_offs: dict[int, BackOff]
@@ -60,6 +61,7 @@ def state_text(
             "now": saved_at if math.isfinite(saved_at) else None,
             "next_at": next_at if math.isfinite(next_at) else None,
             "hosts": hosts.state(now),
+            "asked_until": hosts.asked_until(now),
             "limits": hosts.limits_state(),
             "back_offs": back_offs.state(),
             "signalled": list(signalled.items()),
@@ -84,6 +86,7 @@ def read_state(text: str, rate: float) -> SavedState:
             saved_at=_time(state.get("now", next_at - 1.0 / rate)),
             next_at=next_at,
             hosts=hosts_of(state["hosts"]),
+            asked_until=_time(state.get("asked_until")),
             limits={
                 scope: (float(limit), _time(until))
                 for scope, (limit, until) in state.get("limits", {}).items()

@@ -257,6 +257,14 @@ class Scheduler:
         self.saved_at = now
         return True
 
+    def hosts_may_be_asked(self, until: float) -> None:
+        """Any host may have been asked until this time, and is due its delay from then on.
+
+        For after a run that was killed, as what is loaded does not know of its latest polls; before
+        the first event.
+        """
+        self._hosts.may_be_asked(until)
+
     def state(self) -> str:
         """What must survive a restart, as JSON: the budget's position, hosts, back-offs, prices.
 
@@ -411,6 +419,8 @@ class Scheduler:
         saved = read_state(text, self.budget.rate)
         self._back_offs.load(saved.back_offs)
         self._hosts.load(saved.hosts, saved.limits, saved.answers_in)
+        if saved.asked_until > -math.inf:
+            self.hosts_may_be_asked(saved.asked_until)
         if saved.rate == self.budget.rate:
             self._cell_rate.next_at = saved.next_at
         self.saved_at = saved.saved_at

@@ -20,6 +20,7 @@ __all__ = [
     "place_told",
 ]
 
+_NO_FILE = ":memory:"
 _SCHEMES = ("postgresql", "postgres")
 _SEARCH_PATH = re.compile(r"-c\s*search_path=((?:\\.|[^\s\\])*)", re.DOTALL)
 _PARAMETER = re.compile(r"[\w%]+=|$")
@@ -103,7 +104,7 @@ DEFAULT = Path("pollwise.db")
 def parse_place(told: str | os.PathLike[str] | PostgresDatabase) -> Place:
     """What a user calls a store: `postgresql://...`, else the path of a file.
 
-    `InputError` for an address that cannot be one.
+    `InputError` for an address that cannot be one, and for `:memory:`, which is no file to SQLite.
 
     >>> parse_place("pollwise.db")
     PosixPath('pollwise.db')
@@ -113,6 +114,8 @@ def parse_place(told: str | os.PathLike[str] | PostgresDatabase) -> Place:
     if isinstance(told, PostgresDatabase):
         return told
     text = os.fspath(told)
+    if text == _NO_FILE:
+        raise InputError(f"{text} would be gone with the process: name a file such as {DEFAULT}")
     scheme, separator, _ = text.partition("://")
     if not separator or scheme.lower() not in _SCHEMES:
         return Path(text)
@@ -127,7 +130,7 @@ def parse_place(told: str | os.PathLike[str] | PostgresDatabase) -> Place:
             raise ValueError("in a password / is written %2F and ? is %3F, and in a name @ is %40")
     except ValueError as error:
         raise InputError(
-            f"--db: the address after {scheme}:// cannot be read ({error}); expected"
+            f"the address after {scheme}:// cannot be read ({error}); expected"
             " postgresql://USER@HOST/DATABASE"
         ) from error
     return PostgresDatabase(f"{scheme.lower()}://{address}")

@@ -19,6 +19,7 @@ __all__ = [
     "ANSWER_HEADERS",
     "address_of",
     "checked_token",
+    "host_and_port",
     "is_loopback",
     "is_own_name",
     "is_same_token",
@@ -52,7 +53,18 @@ def listen_on(host: str, port: int, remedy: str) -> socket.socket:
         return socket.create_server(address, family=family, backlog=_BACKLOG)
     except (OSError, UnicodeError) as error:  # UnicodeError: no host has such a name
         why = str(getattr(error, "strerror", None) or error).partition(" (")[0]
-        raise InputError(f"{host}:{port} cannot be listened on ({why}); {remedy}") from error
+        raise InputError(
+            f"{host_and_port(host, port)} cannot be listened on ({why}); {remedy}"
+        ) from error
+
+
+def host_and_port(host: str, port: int) -> str:
+    """A host with its port, as URLs have them.
+
+    >>> host_and_port("::1", 80), host_and_port("localhost", 80)
+    ('[::1]:80', 'localhost:80')
+    """
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def reachable_name(listener: socket.socket, names: Sequence[str]) -> str:
@@ -77,8 +89,7 @@ def reachable_name(listener: socket.socket, names: Sequence[str]) -> str:
 def address_of(listener: socket.socket, name: str = "") -> str:
     """The URL of what listens, without a slash at the end; by a name, if there is one."""
     own, port = listener.getsockname()[:2]
-    host = name or own
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"http://{host_and_port(name or own, port)}"
 
 
 def is_own_name(hosts: Sequence[str], names: Collection[str]) -> bool:

@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os.path import isfile
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from pollwise.errors import InputError
 from pollwise.scheduler.budgets import frequency
 from pollwise.store.records import NewPage, usual_cost
-from pollwise.texts import plain, read_text
+from pollwise.texts import file_told, plain, read_text
 from pollwise.types import Page
 from pollwise.web.wishes import wished_page
 
@@ -38,8 +39,9 @@ def named_pages(urls: Sequence[str], **told: Any) -> list[NewPage]:
     return [replace(wished_page(url, **told), listed_in="") for url in urls]
 
 
-def read_url_list(path: Path) -> list[NewPage]:
-    """The pages of a file (UTF-8), in its order; the first line of a repeated URL counts.
+def read_url_list(path: Path, say: Callable[[str], None] = lambda told: None) -> list[NewPage]:
+    """The pages of a file (UTF-8), in its order; the first line of a repeated URL counts, and `say`
+    is told if another one wants something else of it.
 
     One URL a line; blank lines and lines that begin with `#` are skipped. `weight=2`, `cost=0.5`,
     `at-least=1/day`, `at-most=1/hour`, `tags=a,b`, `select="main p"`, `ignore="nav"` and
@@ -47,7 +49,11 @@ def read_url_list(path: Path) -> list[NewPage]:
     written twice. With nothing behind the sign they take back what the page had. `InputError` names
     the file and the lines.
     """
+    name = file_told(path)
     listed: dict[str, NewPage] = {}
+    numbers = array("I")
+    """The lines of those pages."""
+    unheeded: dict[int, str] = {}
     wrong: dict[int, InputError] = {}
     for number, line in enumerate(_read(path).split("\n"), start=1):
         words = line.split()
@@ -58,11 +64,24 @@ def read_url_list(path: Path) -> list[NewPage]:
         except InputError as error:
             wrong[number] = error
         else:
-            listed.setdefault(page.url, page)
+            heeded = listed.setdefault(page.url, page)
+            if heeded is page:
+                numbers.append(number)
+            elif heeded != page:
+                unheeded[number] = page.url
     if wrong:
         first, *others = wrong
         more = f"; wrong are also lines {_named(others)}" if others else ""
-        raise InputError(f"{path}, line {first}: {wrong[first]}{more}") from wrong[first]
+        raise InputError(f"{name}, line {first}: {wrong[first]}{more}") from wrong[first]
+    if unheeded:
+        number, *others = unheeded
+        url = unheeded[number]
+        heeded_line = numbers[list(listed).index(url)]
+        more = f"; more such lines: {_named(others)}" if others else ""
+        say(
+            f"{name}: line {number} does not count, as line {heeded_line} names {url} already, with"
+            f" other words: keep one of them{more}"
+        )
     return list(listed.values())
 
 
@@ -123,12 +142,12 @@ def _read(path: Path) -> str:
         return read_text(path, _LARGEST)
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{path}: not UTF-8 text (byte {error.start}); save the URL list as UTF-8"
+            f"{file_told(path)}: not UTF-8 text (byte {error.start}); save the URL list as UTF-8"
         ) from error
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise InputError(
-            f"{path}: the URL list cannot be read ({why}); name a readable text file"
+            f"{file_told(path)}: the URL list cannot be read ({why}); name a readable text file"
         ) from error
 
 

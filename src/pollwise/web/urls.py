@@ -169,7 +169,7 @@ def located(url: str) -> tuple[str, str]:
     if len(href) > _LONGEST:
         raise InputError(
             f"a URL of {len(href):,d} characters, and few servers take more than {_LONGEST:,d}:"
-            f" shorten {_shown(url)}"
+            f" shorten or leave out {_shown(url)}"
         )
     return href, _scope(parsed.host)
 

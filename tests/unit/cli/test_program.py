@@ -213,7 +213,7 @@ def test_a_folder_that_may_not_be_entered(run, monkeypatch, words):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("add",), "a URL of 99,009 characters, and few servers take more than 8,000: shorten"),
+        (("add",), "a URL of 99,009 characters, and few servers take more than 8,000: shorten or"),
         (("history",), "was never watched in"),
         (("collect", "--topic", "whales", "--seed"), "URL too long; name another page"),
     ],
@@ -256,6 +256,18 @@ def test_a_file_without_a_byte_is_no_database(run, tmp_path):
     )
 
 
+@pytest.mark.parametrize("command", ["status", "add", "frontier"])
+def test_what_is_in_memory_is_no_database(run, tmp_path, command):
+    told = run(command, *([SITE] if command == "add" else []), "--db", ":memory:")
+    assert_refused(told, ":memory: would be gone with the process: name a file such as pollwise.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_frontier_is_a_file(run):
+    told = "a frontier needs SQLite, not postgresql://h/d: name a file after --db"
+    assert_refused(run("frontier", "--db", "postgresql://h/d"), told)
+
+
 def test_a_mistyped_command_gets_one_mark(run):
     told = run("wach")
     assert_refused(told, "Did you mean", "? 'pollwise --help' shows what can be given")
@@ -268,6 +280,14 @@ def assert_refused(answer: Answer, *parts: str) -> None:
     assert line.startswith("pollwise: ")
     for part in parts:
         assert part in line
+
+
+def test_h_asks_for_help_as_well(run):
+    names = [one.name or one.callback.__name__ for one in program.app.registered_commands]
+    for words in ([], *([name.replace("_", "-")] for name in names)):
+        short, long = run(*words, "-h"), run(*words, "--help")
+        assert (short, short.status) == (long, 0), words
+        assert "Usage: pollwise" in short.out
 
 
 def test_without_arguments_it_shows_its_commands(run):

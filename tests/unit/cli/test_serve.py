@@ -30,6 +30,7 @@ def test_what_cannot_be_served_is_refused_in_one_line(
         refused = {
             ("--port", port): "cannot be listened on (Address already in use); give another",
             ("--host", "nowhere.invalid"): "cannot be listened on",
+            ("--host", "::1x", "--port", 8900): "[::1x]:8900 cannot be listened on",
             ("--no-polling",): "pollwise.db does not exist",
             ("--token", "short"): "a token needs 16 to 200",
             ("--name", "https://a.example/"): "give the name of a host alone",

@@ -212,6 +212,14 @@ def test_a_failing_page_waits_for_its_host_if_that_takes_longer_than_its_rest(sh
     assert "it is gone, and its host is left alone until 1970-01-03 00:00:00" in shown(gone)
 
 
+def test_the_index_of_a_page_that_rests_is_said_not_to_count(shown):
+    assert "does not count" not in shown(AFTER_MANY)
+    failing = replace(AFTER_MANY, index=0.5, price=0.1, failures=1, outcome=Outcome.FAILED)
+    assert "which does not count, as its polls fail" in shown(failing)
+    gone = replace(failing, failures=0, outcome=Outcome.GONE)
+    assert "which does not count, as its server says it is gone" in shown(gone)
+
+
 def test_its_remedies_name_the_database(shown):
     masked = MaskedPart(1, "Visitor 7", whole=False, quiet_polls=0, by_hand=True)
     told = shown(replace(AFTER_MANY, url="http://a/", masked=(masked,), changes_in_row=12))

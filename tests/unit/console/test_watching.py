@@ -63,7 +63,7 @@ HISTORY = (
     turn(Outcome.UNCHANGED, gone_or_back=True),
 )
 HEAD = "watching 1 page at 5/hour for delay, database x.db; times are UTC; Ctrl-C ends it"
-END = "stopped: 9 polls, 1 change, 0 pages in trouble"
+END = "stopped: 9 polls, 1 change, 0 failing or gone"
 
 
 def test_changes_go_to_stdout_and_troubles_to_stderr_once(capsys):
@@ -122,7 +122,7 @@ def test_journald_gets_priorities_and_no_times(capsys):
     assert lines[0] == "<6>watching 1 page at 5/hour for delay, database x.db"
     assert f"<4>failed (status 500)  {URL}" in lines
     assert "<5>quiet hours are over" in lines
-    assert lines[-1] == "<6>stopped: 4 polls, 1 change, 1 page in trouble"
+    assert lines[-1] == "<6>stopped: 4 polls, 1 change, 1 failing or gone"
 
 
 def test_a_log_tells_what_is_masked_and_that_a_page_always_changes(capsys):
@@ -148,8 +148,8 @@ def test_a_watch_on_a_terminal_has_a_line_of_counts(terminal):
         watch(turn(Outcome.CHANGED, first=True), turn(Outcome.CHANGED))
     assert f"{MOMENT}  first copy  {URL}" in terminal.plain
     assert f"{MOMENT}  {URL}\n" in terminal.plain
-    assert re.search(r"\S 0 polls, 0 changes, 0 pages in trouble; getting ready", terminal.plain)
-    assert terminal.plain.endswith("stopped: 2 polls, 1 change, 0 pages in trouble\n")
+    assert re.search(r"\S 0 polls, 0 changes, 0 failing or gone; getting ready", terminal.plain)
+    assert terminal.plain.endswith("stopped: 2 polls, 1 change, 0 failing or gone\n")
 
 
 def live_lines(terminal, *aheads: Ahead) -> list[str]:
@@ -168,10 +168,10 @@ def live_lines(terminal, *aheads: Ahead) -> list[str]:
 def test_the_live_line_names_the_host_of_the_next_poll(terminal):
     next_polls = NextPoll(7, 7199.5), NextPoll(7, 0.0), NextPoll(7, 0.0, host_is_polled=True), None
     assert live_lines(terminal, *map(Ahead, next_polls)) == [
-        "1 poll, 0 changes, 0 pages in trouble; next: a.example in 2 hours",
-        "2 polls, 0 changes, 0 pages in trouble; next: a.example now",
-        "3 polls, 0 changes, 0 pages in trouble; waiting for a.example to answer",
-        "4 polls, 0 changes, 0 pages in trouble; pages rest or are being polled",
+        "1 poll, 0 changes, 0 failing or gone; next: a.example in 2 hours",
+        "2 polls, 0 changes, 0 failing or gone; next: a.example now",
+        "3 polls, 0 changes, 0 failing or gone; waiting for a.example to answer",
+        "4 polls, 0 changes, 0 failing or gone; pages rest or are being polled",
     ]
 
 
@@ -202,18 +202,62 @@ def test_first_copies_of_pages_added_meanwhile_count(terminal):
 
 def test_pages_that_were_in_trouble_before_count_and_may_be_back(capsys):
     with shown_by() as shown:
-        shown.begin(first_copies=0, in_trouble=[7, 9], ahead=lambda: Ahead(None), end=lambda: None)
-        assert shown._line().endswith("2 pages in trouble")
+        shown.begin(
+            first_copies=0, in_trouble={7: "", 9: None}, ahead=lambda: Ahead(None), end=lambda: None
+        )
+        assert shown._line().endswith("2 failing or gone")
         shown.show(turn(Outcome.UNCHANGED), WATCHED)
-        assert shown._line().endswith("1 page in trouble")
+        assert shown._line().endswith("1 failing or gone")
     assert f"  back  {URL}" in capsys.readouterr().err
+
+
+def test_what_an_earlier_run_has_told_of_pages_in_trouble_is_not_told_again(capsys):
+    known = {1: "status 500", 2: None, 3: "status 500", 4: ""}
+    watched = {i: Watched(Page(i, f"{URL}{i}", seen_at=None), PageMemory()) for i in range(6)}
+
+    def failed(page_id: int, error: str | None = "status 500") -> Progress:
+        outcome = Outcome.GONE if error is None else Outcome.FAILED
+        seen = Observation(page_id, 86_400.0, outcome)
+        return Progress((), (PollReport(PollResult(seen, PageMemory(), None, error)),), frozenset())
+
+    with shown_by() as shown:
+        shown.begin(
+            first_copies=5,
+            in_trouble=known,
+            gave_none=known,
+            ahead=lambda: Ahead(None),
+            end=lambda: None,
+        )
+        capsys.readouterr()
+        for turn_of in (failed(1), failed(2, None), failed(3, "status 503"), failed(4)):
+            shown.show(turn_of, watched)
+        shown.show(failed(3, "status 503"), watched)
+        told = capsys.readouterr().err.splitlines()
+        assert told == [
+            f"{MOMENT}  failed (status 503)  {URL}3",
+            f"{MOMENT}  failed (status 500)  {URL}4",
+        ]
+        shown.show(failed(5), watched)  # the only one that was never asked for
+        told = capsys.readouterr().err.splitlines()
+        assert told[1:] == ["first copies: 0 of 5; 5 pages gave none, and will be tried again"]
+    with shown_by() as shown:
+        shown.begin(
+            first_copies=4,
+            in_trouble=known,
+            gave_none=known,
+            ahead=lambda: Ahead(None),
+            end=lambda: None,
+        )
+        capsys.readouterr()
+        shown.show(failed(1), watched)
+        assert capsys.readouterr().err == ""
 
 
 def test_a_page_is_not_back_that_never_was_there(capsys):
     with shown_by() as shown:
-        shown.begin(first_copies=1, in_trouble=[7], ahead=lambda: Ahead(None), end=lambda: None)
+        shown.begin(first_copies=1, in_trouble={7: ""}, ahead=lambda: Ahead(None), end=lambda: None)
         shown.show(turn(Outcome.CHANGED, first=True), WATCHED)
-        assert shown._line().endswith("0 pages in trouble")
+        assert shown._line().endswith("0 failing or gone")
     assert "back" not in capsys.readouterr().err
 
 
@@ -221,7 +265,7 @@ def test_the_live_line_is_no_longer_than_the_terminal(terminal, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     [line] = live_lines(terminal, Ahead(None, first_copies=5, compiling=True))
     assert len(line) == 58
-    assert line.endswith("first copies: 0 of…")
+    assert line.endswith("first copies: 0 of …")
 
 
 def test_without_a_terminal_it_is_said_when_all_first_copies_were_asked_for(capsys):
@@ -257,7 +301,7 @@ def test_a_long_watch_without_a_terminal_says_at_times_how_it_stands(capsys, mon
         for _ in range(6):
             shown.show(turn(Outcome.UNCHANGED), WATCHED)
         lines = capsys.readouterr().err.splitlines()
-    assert lines == [f"{n} polls, 0 changes, 0 pages in trouble" for n in (3, 6)]
+    assert lines == [f"{n} polls, 0 changes, 0 failing or gone" for n in (3, 6)]
 
 
 def test_a_watch_tells_what_it_masks_and_a_page_that_always_differs_once(capsys):

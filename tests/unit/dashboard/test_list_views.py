@@ -130,6 +130,18 @@ async def test_what_can_be_used_is_done(db):
     assert list(settings["quiet"]) == ["22:00-06:00"]
 
 
+async def test_a_page_with_a_longer_url_than_new_ones_have_can_be_changed(db):
+    url = "http://a.example/" + "x" * 9000  # as earlier versions took
+    with Store.open(db) as store:
+        store.add_pages([NewPage(url, "a.example")], now=1.0)
+    async with asking(db) as ask:
+        for sent in ({"do": "tag", "tags": "x"}, {"do": "untag", "tags": "y"}, {"do": "pause"}):
+            status, _, _ = await ask("/pages", sent | {"page": "1"})
+            assert status == 303, sent
+    pages, _ = state(db)
+    assert (pages[1].url, pages[1].tags, pages[1].paused) == (url, ("x",), True)
+
+
 async def test_a_page_that_is_gone_is_told_where_changes_are(db):
     with Store.open(db) as store:
         for at, outcome, status in (

@@ -131,3 +131,12 @@ async def test_a_sitemap_that_has_as_many_entries_as_are_read(db):
         told = "only its first 50,000 entries are read; any that follow are left out"
         assert told in await words("/pages/0")
         assert told not in await words("/pages/1")
+
+
+async def test_the_index_of_a_page_that_rests_or_is_paused_does_not_count(db):
+    note(db, 4, Outcome.CHANGED, Outcome.GONE)
+    async with asking(db) as words:
+        for page_id in (2, 4):
+            assert "Index does not count a page is polled once" in await words(f"/pages/{page_id}")
+        assert "does not count a page" not in await words("/pages/0")
+        assert (await words("/pages")).count("does not count") == 3

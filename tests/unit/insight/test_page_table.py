@@ -105,3 +105,10 @@ def test_pages_that_were_never_watched(tmp_path):
 def test_a_page_without_a_copy_comes_before_all_others(table):
     [first] = table.rows(order=Column.index, limit=1).results
     assert first.index == math.inf
+
+
+def test_pages_that_are_not_polled_by_their_index_come_last(table):
+    for descending in (True, False):
+        rows = table.rows(order=Column.index, descending=descending).results
+        states = [row.state for row in rows]
+        assert states[3:] == [PageState.failing, PageState.paused], descending

@@ -59,8 +59,7 @@ def looked_twice(followed: FollowedList, store: Store) -> list[str]:
     assert carried_out(followed, store, 1.0) == []
     done = what_was_done(carried_out(followed, store, 2.0))
     assert carried_out(followed, store, 3.0) == []
-    done += followed.notices
-    followed.notices.clear()
+    followed.tell(done.append)
     return done
 
 
@@ -258,7 +257,7 @@ def test_a_file_that_comes_back_as_it_was_is_told(path, write, store):
 
 
 def test_a_file_is_read_again_when_only_its_permissions_changed(path, write, store):
-    def read(path: Path) -> list[NewPage]:
+    def read(path: Path, say: Callable[[str], None]) -> list[NewPage]:
         if not path.stat().st_mode & 0o400:
             raise InputError(f"{path}: the URL list cannot be read (Permission denied)")
         return read_url_list(path)
@@ -280,6 +279,23 @@ def test_a_file_that_is_still_being_written_is_left_alone(path, write, store):
         write(*lines)
         assert carried_out(followed, store, 1.0) == []
     assert what_was_done(carried_out(followed, store, 2.0)) == [f"2 pages added: {B} and 1 more"]
+
+
+def test_a_line_that_does_not_count_is_told_of_at_first_and_when_it_comes(path, write, store):
+    told = list[str]()
+    write(A, f"{A} weight=2")
+    followed = FollowedList(path)
+    followed.tell(told.append)
+    followed.tell(told.append)
+    assert told == [
+        f"{path}: line 2 does not count, as line 1 names {A} already, with other words: keep one"
+        " of them"
+    ]
+    store.add_pages(followed.pages, 0.0)
+    write(B, A, f"{A} weight=2")
+    pages_added, not_counted = looked_twice(followed, store)
+    assert pages_added == f"added: {B}"
+    assert not_counted.startswith(f"{path}: line 3 does not count")
 
 
 def test_a_file_that_is_not_there_at_first_is_an_error(path):

@@ -341,6 +341,27 @@ async def test_a_receiver_whose_address_is_corrected_does_not_rest(store: Store)
     assert store.receivers()[0].failures == 0
 
 
+async def test_a_webhook_whose_secret_is_corrected_does_not_rest(store: Store) -> None:
+    clock, tries = SteppedClock(), []
+
+    def send(one: Receiver, notice: Notice) -> None:
+        tries.append(one.secret)
+        if one.secret != "right":
+            raise NotSentError("HTTP status 401", retry_after=3600.0)
+
+    store.commit(Batch(polls=(poll(0, BEGIN + 1, b"<p>2"),)))
+    store.save_receiver(StoredReceiver("me", 0))
+    for secret in ("wrong", "wrong", "right", "right"):
+        one = receiver("me", to="https://a.example/", secret=secret)
+        async with told(store, clock, send, one):
+            await clock.advance(30.0, 1)
+    assert tries == ["wrong", "right"]
+    assert store.receivers()[0].failures == 0
+    kept = store.state("address of me")
+    assert kept is not None
+    assert len(kept) == 2
+
+
 async def test_what_nobody_expects_ends_the_run(store: Store) -> None:
     clock = SteppedClock()
     incoming = Incoming()

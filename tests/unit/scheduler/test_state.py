@@ -72,6 +72,52 @@ class TestState:
         assert times_of(world, 0) == [31.0, pytest.approx(61.0, abs=0.02)]
         assert times_of(world, 1)[0] == 50.0
 
+    def test_after_a_kill_each_host_is_due_its_delay(self):
+        """What was polled after the state was saved is not known, nor which hosts were new then."""
+        before = scheduler(rate=100.0, crawl_delay=2.0)
+        before.handle(Tick(0.0))
+        before.handle(HostPaced(0.0, "paced", 30.0))
+        before.handle(HostBlocked(0.0, "blocked", 50.0))
+        killed = scheduler(rate=100.0, crawl_delay=2.0)
+        killed.load_state(before.state())
+        killed.hosts_may_be_asked(5.0)
+        again = scheduler(rate=100.0, crawl_delay=2.0)
+        again.load_state(killed.state())
+        scopes = ("", "new", "paced", "blocked")
+        for one in (killed, again):
+            world = World(one, at_once)
+            world.send(Added(5.5, tuple(Page(n, scope=scope) for n, scope in enumerate(scopes))))
+            world.run(until=70.0)
+            # The budget allows one poll every 0.01 s.
+            first = [times_of(world, n)[0] for n in range(4)]
+            assert first == pytest.approx([5.5, 7.0, 35.0, 50.0], abs=0.02)
+        killed.handle(Tick(1e4))
+        assert json.loads(killed.state())["asked_until"] is None, "no host rests for it any more"
+
+    def test_a_host_that_rests_is_not_put_off_by_each_kill(self):
+        """Or it would never be polled, if runs are killed more often than it wants polls."""
+        some = scheduler(rate=100.0)
+        some.handle(Tick(0.0))
+        some.handle(HostPaced(0.0, "slow", 3000.0))
+        some.handle(Added(0.0, (Page(0, scope="slow"),)))
+        some.handle(polled(1.0, 0))
+        for kill in range(1, 5):
+            state = some.state()
+            some = scheduler(rate=100.0)
+            some.load_state(state)
+            some.hosts_may_be_asked(kill * 600.0)
+            some.handle(Tick(kill * 600.0))
+        assert some.host_free_at("slow", 2500.0) == 3001.0
+
+    def test_after_a_kill_hosts_do_not_rest_for_a_clock_that_was_ahead(self):
+        before = scheduler(rate=100.0)
+        before.handle(Tick(1e6))
+        before.hosts_may_be_asked(1e6)
+        after = scheduler(rate=100.0)
+        after.load_state(before.state())
+        after.begin(10.0)
+        assert after.host_free_at("h", 10.0) == 11.0
+
     def test_what_a_clock_saved_that_was_ahead_is_set_back(self):
         """As if no time had passed since."""
         ahead = 30 * 86400.0

@@ -27,6 +27,13 @@ def test_all_else_is_the_path_of_a_file(text: str) -> None:
     assert file_of(parse_place(text), "a search") == Path(text)
 
 
+def test_what_sqlite_takes_for_memory_is_no_file() -> None:
+    for told in (":memory:", Path(":memory:")):
+        with pytest.raises(InputError, match=r"^:memory: would be gone with the process: name a"):
+            parse_place(told)
+    assert parse_place("/tmp/:memory:") == Path("/tmp/:memory:")
+
+
 @pytest.mark.parametrize(
     ("url", "shown", "name"),
     [

@@ -25,6 +25,26 @@ def test_a_list(tmp_path):
     ]
 
 
+def test_a_line_that_wants_something_else_of_a_page_named_before_is_told(tmp_path):
+    path, told = tmp_path / "urls", list[str]()
+    path.write_text("# two\nhttp://h/a weight=2\nhttp://h/b\nhttp://h/b\nHTTP://H/a#top weight=2\n")
+    read_url_list(path, told.append)
+    assert told == []  # the same once more takes nothing from anybody
+    path.write_text("# two\nhttp://h/a\nhttp://h/b weight=2\nHTTP://H/b\n")
+    read_url_list(path, told.append)
+    first = (
+        f"{path}: line 4 does not count, as line 3 names http://h/b already, with other words: keep"
+        " one of them"
+    )
+    assert told == [first]
+    path.write_text(
+        path.read_text() + "http://h/a tags=x\nhttp://h/b weight=2\nhttp://h/b cost=2\n"
+    )
+    pages = read_url_list(path, told.append)
+    assert told == [first, f"{first}; more such lines: 5, 7"]
+    assert pages == [NewPage("http://h/a", "h"), NewPage("http://h/b", "h", weight=2.0)]
+
+
 def test_bounds_in_a_list(tmp_path):
     (tmp_path / "urls").write_text(
         "http://h/a at-most=1/minute at-least=2/day\nhttp://h/b\nhttp://h/c at-least= at-most=\n"

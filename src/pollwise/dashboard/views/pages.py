@@ -26,6 +26,7 @@ from pollwise.insight.snapshot import Snapshot
 from pollwise.live.requests import AddPages, ChangePages, RemovePages
 from pollwise.settings import CollectSettings
 from pollwise.store.records import NewPage, PageRecord
+from pollwise.web.urls import scope_of
 from pollwise.web.wishes import read_tags, read_wishes, wished_page
 
 __all__ = ["pages_routes", "record_of"]
@@ -201,11 +202,14 @@ def _wish(
 
 def _wished(deed: _Deed, record: PageRecord, tags: Sequence[str]) -> NewPage:
     url, own = record.page.url, record.page.tags
-    if deed is _Deed.tag:
-        return wished_page(url, tags=[*own, *tags])
-    if deed is _Deed.untag:
-        return wished_page(url, tags=[tag for tag in own if tag not in tags])
-    return wished_page(url, paused=deed is _Deed.pause)
+    match deed:
+        case _Deed.tag:
+            wishes = read_wishes(tags=[*own, *tags])
+        case _Deed.untag:
+            wishes = read_wishes(tags=[tag for tag in own if tag not in tags])
+        case _:
+            wishes = read_wishes(paused=deed is _Deed.pause)
+    return NewPage(url, scope_of(url), **wishes)
 
 
 def _read_urls(text: str) -> tuple[NewPage, ...]:

@@ -22,7 +22,7 @@ from pollwise.live.listening.subscriber import Subscriber
 from pollwise.live.session import Besides
 from pollwise.settings import WatchSettings
 from pollwise.store import Store
-from pollwise.web.own_servers import checked_token, listen_on
+from pollwise.web.own_servers import checked_token, host_and_port, listen_on
 
 __all__ = ["Listener", "listening", "open_listener", "read_token"]
 
@@ -42,7 +42,7 @@ class Listener:
     def address(self) -> str:
         """Host and port at which it listens."""
         host, port = self.socket.getsockname()[:2]
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return host_and_port(host, port)
 
 
 def read_token(settings: WatchSettings) -> str | None:

@@ -166,7 +166,10 @@ def refresh_belief(state: IndexState, page: int) -> None:
     if common.believed != page:
         _believe(state, page)
     common.clock_lift = clock_lift(state, page)
-    common.signal = state.apart[page].signal if own.signalled else np.float32(0.0)
+    common.signal = np.float32(0.0)
+    if own.signalled:
+        told = state.apart[page]
+        common.signal, common.signalled = told.signal, told.signalled_at - own.seen_at
     look_at_site(state, page)
 
 

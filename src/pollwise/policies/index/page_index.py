@@ -14,6 +14,7 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.index.fields import odds_of, tick_of
 from pollwise.policies.index.groups import share_of
 from pollwise.policies.index.state import (
+    AGING_SURGE,
     CHANGED_TABLE,
     CLOCK_DAYS,
     CLOCK_OCTAVE,
@@ -96,6 +97,8 @@ def _weigh(own: Any, common: Any) -> None:
 @kernel(allocates=False)
 def _weigh_surge(own: Any, common: Any) -> None:
     """The same for what a surge of changes on the site of a page, or a signal, adds to it."""
+    if common.surge_kind == AGING_SURGE:  # it depends on the time
+        return
     if common.surge_kind == WAITING_SURGE:
         rate = np.float32(0.0)
         for j in range(RATE_COUNT):
@@ -116,13 +119,27 @@ def mean_index(common: Any, shares: Any, step: int) -> float:
     return mean_over(shares, lattice_row(common.tables[INDEX_TABLE], step)) * common.scale[step]
 
 
+@kernel(allocates=False)
+def _aging_index(common: Any, step: int) -> float:
+    """The mean index for age, of a page with a surge or a signal (see `worth`)."""
+    time = time_at(step)
+    surged = time_step(time + common.surge)
+    mean = mean_index(common, common.shares, surged) * (time / time_at(surged)) ** 2
+    if time > common.signalled and common.signal > 0.0:
+        unchanged = mean_over(common.shares, lattice_row(common.tables[UNCHANGED_TABLE], surged))
+        mean += common.signal * unchanged * (time**2 - common.signalled**2) / 2.0
+    return float(mean)
+
+
 @kernel(forceinline=True, allocates=False)
 def _index_at(common: Any, step: int) -> float:
     """The index of the page weighed last, as of the lattice time `step` after its copy was made."""
     mean = mean_index(common, common.shares, step)
     if common.surged:
         time, kind = time_at(step), common.surge_kind
-        if kind == WAITING_SURGE:
+        if kind == AGING_SURGE:
+            mean = _aging_index(common, step)
+        elif kind == WAITING_SURGE:
             mean += time * common.waiting
         else:
             unchanged = lattice_row(common.tables[UNCHANGED_TABLE], step)

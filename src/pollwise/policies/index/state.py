@@ -18,6 +18,7 @@ from pollwise.rates.summary import KNOT_COUNT
 from pollwise.units import DAY
 
 __all__ = [
+    "AGING_SURGE",
     "CALENDAR",
     "CHANGED_TABLE",
     "CLOCK_DAYS",
@@ -204,8 +205,9 @@ TELLS_AFTER = 28_800.0
 """Seconds after a change from which its time speaks for the clock: sooner, a page that changes
 every few hours would often agree, too."""
 
-NO_SURGE, SEEN_SURGE, STALE_SURGE, WAITING_SURGE = range(4)
-"""What a surge of changes does to the index: nothing; it is seen; the copy is stale; all wait."""
+NO_SURGE, SEEN_SURGE, STALE_SURGE, WAITING_SURGE, AGING_SURGE = range(5)
+"""What a surge of changes does to the index: nothing; it is seen; the copy is stale; all wait; the
+copy has been out of date for some time."""
 
 INDEX_TABLE, CHANGED_TABLE, UNCHANGED_TABLE = range(3)
 """shape(a) / a^power for a = rate * time, or a^-power where there is a decay; 1 - e^-a; e^-a."""
@@ -297,6 +299,7 @@ INDEX_SHARED = np.dtype(
         ("surge", "f4"),  # seconds by which its site makes it older than it is
         ("overlap", "f4"),  # how many changes were seen on its site since its copy was made
         ("signal", "f4"),  # the probability that its pending signal is true; 0: there is none
+        ("signalled", "f8"),  # seconds from its copy to that signal
         ("rate", "f4"),  # where it is known
         ("clock_lift", "f8"),  # what other pages add to its log-odds of changing by the clock
         ("modelled", "i8"),  # the page whose models were worked out last; the next two are of it

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pollwise.objectives import Delay, Detection, Freshness
+from pollwise.objectives import Age, Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.clock import learn_tick, ticks_since_change
@@ -87,7 +87,9 @@ def test_no_clock_is_found_where_there_is_none(kind):
     assert np.all(own["clock_odds"] * ODDS_UNIT < -1.0)
 
 
-@pytest.mark.parametrize("objective", [Detection(), Freshness(), Delay()], ids=lambda o: o.name)
+@pytest.mark.parametrize(
+    "objective", [Detection(), Freshness(), Delay(), Age()], ids=lambda o: o.name
+)
 def test_polls_come_just_after_the_tick(objective):
     """Eight pages, each with an hour of its own, and one poll every three hours."""
     rng = np.random.default_rng(5)
@@ -160,7 +162,7 @@ def test_by_the_clock_only_ticks_count_as_time():
     assert after > 0.5
 
 
-@pytest.mark.parametrize("objective", [Freshness(), Delay()])
+@pytest.mark.parametrize("objective", [Freshness(), Delay(), Age()])
 def test_a_page_by_the_clock_that_waits_for_long_is_due_at_a_tick_all_the_same(objective):
     """Its index goes on rising, as of the last one of the days that have one."""
     policy = BayesianIndex(objective=objective)

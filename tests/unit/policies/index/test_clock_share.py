@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pollwise.objectives import Delay, Detection, Freshness
+from pollwise.objectives import Age, Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.clock_share import clock_lift
 from pollwise.policies.index.fields import code_of_odds, tick_of
@@ -100,7 +100,9 @@ def test_a_page_with_one_date_is_awaited_when_a_date_will_tell():
     assert (own["seen_at"] + wait - tick) % DAY == pytest.approx(0.0, abs=2.0)
 
 
-@pytest.mark.parametrize(("objective", "lifted"), [(Delay(), True), (Detection(), False)])
+@pytest.mark.parametrize(
+    ("objective", "lifted"), [(Delay(), True), (Age(), True), (Detection(), False)]
+)
 def test_others_say_nothing_where_the_time_of_the_day_does_not_matter(objective, lifted):
     policy = BayesianIndex(objective=objective)
     policy.add([Page(page, site="a") for page in range(6)])

@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from pollwise.objectives import Age, Delay, Detection, Freshness, Objective
+from pollwise.objectives import Age, Delay, Detection, Ephemeral, Freshness, Objective
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.fields import code_of_odds, set_tick
 from pollwise.types import Observation, Outcome, Page
 
 PAGES = 60
-OBJECTIVES = [Detection(), Freshness(), Delay()]
+OBJECTIVES = [Detection(), Freshness(), Delay(), Age()]
 by_objective = pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda one: one.name)
 
 
@@ -183,7 +183,7 @@ def test_pending_signals_and_what_was_learned_of_them_survive() -> None:
 
 
 def test_without_an_index_for_it_a_signal_changes_nothing() -> None:
-    policy = BayesianIndex(objective=Age())
+    policy = BayesianIndex(objective=Ephemeral(decay=1e-5))
     policy.add([Page(0, seen_at=0.0)])
     policy.observe([Observation(0, 1e5, Outcome.UNCHANGED)])
     before = policy.estimate(0, 2e5).index

@@ -2,9 +2,13 @@
 
 import itertools
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.integrate import cumulative_trapezoid, trapezoid
 
 from pollwise.objectives import Age, Delay, Detection, Ephemeral, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
@@ -14,8 +18,10 @@ from pollwise.policies.index.worth import clock_table, surge_kind
 from pollwise.rates.lattice import RATE_COUNT, RATES, time_at, time_step
 from pollwise.types import Observation, Outcome, Page
 
+Floats = NDArray[np.float64]
 DAY = 86_400.0
 OBJECTIVES = [Detection(), Freshness(), Delay()]
+BY_CLOCK = [*OBJECTIVES, Age()]
 
 
 def reward_of_days(name: str, ticks: int, chance: float) -> float:
@@ -31,13 +37,15 @@ def reward_of_days(name: str, ticks: int, chance: float) -> float:
             reward = float(bool(days))
         elif name == "freshness":
             reward = DAY * (min(days) if days else ticks)
+        elif name == "age":
+            reward = -((DAY * (ticks - min(days))) ** 2) / 2 if days else 0.0
         else:
             reward = -DAY * sum(ticks - day for day in days)
         mean += probability * reward
     return mean
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda one: one.name)
+@pytest.mark.parametrize("objective", BY_CLOCK, ids=lambda one: one.name)
 @pytest.mark.parametrize("place", [30, 40, 44])  # a change in 12, in 1.2 and in 0.5 days
 def test_polling_by_the_clock_at_the_index_is_best_at_that_price(objective, place):
     """By renewal and reward: the cycle of n days is the best one if the price is between the
@@ -54,6 +62,14 @@ def test_polling_by_the_clock_at_the_index_is_best_at_that_price(objective, plac
         # At the index itself, this tick and the next are equally good.
         now, next_day = ((rewards - index[ticks]) / days)[ticks - 1 : ticks + 1]
         assert now == pytest.approx(next_day, rel=1e-9, abs=1e-9 * DAY)
+
+
+def test_the_age_of_a_copy_counts_until_the_next_tick():
+    """At the first tick a poll is worth what the day after it would cost; later than that, less."""
+    table, late = clock_table(Age())
+    chance = -np.expm1(-RATES * DAY)
+    assert late
+    np.testing.assert_allclose(table[1], chance * DAY**2 / 2, rtol=1e-9)
 
 
 @pytest.mark.parametrize("objective", [Freshness(), Delay()], ids=lambda one: one.name)
@@ -83,12 +99,11 @@ def test_a_late_poll_detects_as_much_as_one_in_time():
     assert not clock_table(Detection())[1]
 
 
-@pytest.mark.parametrize("objective", [Age(), Ephemeral(decay=1e-5)], ids=lambda one: one.name)
-def test_other_objectives_have_neither(objective):
-    table, late = clock_table(objective)
+def test_for_items_that_fade_there_is_neither():
+    table, late = clock_table(Ephemeral(decay=1e-5))
     assert not table.any()
     assert not late
-    assert surge_kind(objective) == NO_SURGE
+    assert surge_kind(Ephemeral(decay=1e-5)) == NO_SURGE
 
 
 def certain_of(place: int, objective, **fields) -> BayesianIndex:
@@ -135,6 +150,44 @@ def test_right_after_a_surge_the_index_is_that_of_a_cycle_with_one(objective, su
     state = certain_of(35, objective).state
     state.shared["surge"] = surge
     assert index_of(state.pages, state.shared, 0, at) == pytest.approx(expected, rel=0.02)
+
+
+def aging(changed: Callable[[Floats], Floats], length: float) -> float:
+    """The index of a cycle for age: changed(t) is the chance of a change until t."""
+    times = np.linspace(0.0, length, 200_001)
+    age = cumulative_trapezoid(changed(times), times, initial=0.0)
+    return length * float(age[-1]) - float(trapezoid(age, times))
+
+
+@pytest.mark.parametrize("surge_days", [0.3, 4.0, 40.0])
+def test_for_age_a_surge_counts_as_spread_evenly_since_the_copy(surge_days):
+    rate, at = RATES[35], time_at(time_step(2.5 * DAY))
+    surged = time_at(time_step(at + surge_days * DAY))
+    state = certain_of(35, Age()).state
+    state.shared["surge"] = surged - at
+    expected = aging(lambda times: -np.expm1(-rate * surged / at * times), at)
+    assert index_of(state.pages, state.shared, 0, at) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize(("place", "exact"), [(12, 0.01), (25, 0.03), (35, 0.25)])
+def test_for_age_a_signal_counts_from_its_time_on(place, exact):
+    """At least so much is added; of a page that seldom changes by itself, that is all."""
+    rate, at, signal = RATES[place], time_at(time_step(2.5 * DAY)), 0.7
+
+    def changed(times: Floats, signalled: float) -> Floats:
+        return 1.0 - np.exp(-rate * times) * np.where(times > signalled, 1.0 - signal, 1.0)
+
+    state = certain_of(place, Age()).state
+    state.shared["signal"] = signal
+    for signalled in (0.0, 0.5 * DAY, 2.0 * DAY, at, 3.0 * DAY):
+        state.shared["signalled"] = signalled
+        index = index_of(state.pages, state.shared, 0, at)
+        state.shared["signal"] = 0.0
+        before = index_of(state.pages, state.shared, 0, at)
+        state.shared["signal"] = signal
+        added = aging(partial(changed, signalled=signalled), at) - before
+        assert index - before <= added * 1.01 + 1e-3 * before
+        assert index - before == pytest.approx(added, rel=exact, abs=1e-3 * before)
 
 
 def test_a_page_by_the_clock_is_due_at_a_tick():
