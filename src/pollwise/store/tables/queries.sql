@@ -127,7 +127,8 @@ FROM polls WHERE page_id = :page_id ORDER BY polled_at DESC LIMIT :limit;
 -- name: outcomes
 -- Of the watched pages, the polls that found the page (0: unchanged, 1: changed).
 SELECT page_id, polled_at, outcome FROM polls
-WHERE outcome IN (0, 1) AND page_id IN (SELECT id FROM pages WHERE +removed_at IS NULL)
+WHERE outcome IN (0, 1)
+    AND NOT EXISTS (SELECT 1 FROM pages WHERE id = page_id AND removed_at IS NOT NULL)
 ORDER BY page_id, polled_at;
 
 -- name: insert_layout
