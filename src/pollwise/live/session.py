@@ -423,15 +423,17 @@ def run_until_stopped(
         clock = LiveClock()
         try:
             result = uvloop.run(started(begin(clock), clock))
-            gc.collect()  # asyncio then tells of errors in tasks for which nobody has waited
         except StoreDiskError as error:
             if is_over:  # there is nothing to go on with
                 raise StoreError(str(error)) from error
             heed_ends()
             raise
-        if is_over or not clock.is_apart:
+        goes_on = clock.is_apart and not is_over
+        if goes_on:
+            heed_ends()
+        gc.collect()  # asyncio then tells of errors in tasks for which nobody has waited
+        if not goes_on:
             return result
-        heed_ends()
         say(f"the clock of this machine was set by {clock.moved:+,.0f} s: going on by it")
 
 

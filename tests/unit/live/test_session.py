@@ -1,6 +1,7 @@
 """Runs that are ended, by people or by a clock that was set."""
 
 import asyncio
+import gc
 import os
 import signal
 import time
@@ -82,6 +83,35 @@ def test_who_ends_it_between_two_runs_is_heard():
         for one, handler in zip(ends, before, strict=True):
             signal.signal(one, handler)
     assert (runs, sorted(heard)) == (2, sorted(ends))
+
+
+def test_who_ends_it_while_garbage_is_searched_between_two_runs_is_heard():
+    heard: list[int] = []
+    runs = 0
+
+    def end(phase: str, _: object) -> None:
+        if phase == "start" and runs == 1 and asyncio._get_running_loop() is None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def begin(clock: LiveClock) -> Run[None]:
+        nonlocal runs
+        runs += 1
+
+        async def run(stop: asyncio.Event) -> None:
+            clock.is_apart = runs == 1
+            gc.callbacks.append(end)
+
+        return run
+
+    before = signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
+    try:
+        run_until_stopped(begin, print)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        while end in gc.callbacks:
+            gc.callbacks.remove(end)
+    assert runs == 2
+    assert signal.SIGTERM in heard
 
 
 @pytest.mark.parametrize("outcome", [None, Outcome.FAILED])
