@@ -82,7 +82,8 @@ class Answers:
     `Pacing` allows. `beside_run`: what was learned is read once the run has compiled what that
     needs; until that is loaded, later snapshots go without. `figures` are what the process that
     polls told last; None: no process does, as far as is known; `stopped` says why, if it is to go
-    on. Nothing but a defect ends the task `reading`. `StoreError` if the database cannot be read.
+    on. Nothing but a defect ends the task `reading`: who asks for a snapshot gets that error then.
+    `StoreError` if the database cannot be read.
     """
 
     def __init__(self, db: Place, *, beside_run: bool = False) -> None:
@@ -115,6 +116,7 @@ class Answers:
 
     async def __aenter__(self) -> Self:
         self.reading = asyncio.create_task(self._keep_fresh())
+        self.reading.add_done_callback(lambda _: self.end())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -154,6 +156,8 @@ class Answers:
                     # Others may have news, too.
                     while self._newest is before and self._error is error and not self._is_ending:
                         await self._renewed.wait()
+        if self.reading.done():
+            self.reading.result()
         if self._newest is None:
             if self._is_ending:
                 raise OverloadedError("the server is about to end")
@@ -230,9 +234,10 @@ class Answers:
         Who waits is taken to look.
         """
         self._used_at = time.monotonic()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._renewed.wait()
+        if not self._is_ending:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._renewed.wait()
         return not self._is_ending
 
     def end(self) -> None:

@@ -95,6 +95,20 @@ async def test_a_database_of_which_nothing_was_learned_is_read_once(
     assert read == [True]
 
 
+async def test_a_defect_of_reading_is_told_to_all_who_ask(
+    db: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def defective(*_: object, **__: object) -> Snapshot:
+        raise NameError("defect")
+
+    monkeypatch.setattr("pollwise.dashboard.answers.snapshot_of", defective)
+    async with asyncio.timeout(PATIENCE), Answers(db) as answers:
+        for _ in range(2):
+            with pytest.raises(NameError, match="defect"):
+                await answers.snapshot()
+        assert not await answers.wait_for_news(PATIENCE)
+
+
 async def test_new_pages_are_seen_while_what_was_learned_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
