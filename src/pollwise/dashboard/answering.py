@@ -106,7 +106,10 @@ class Answering:
 
     @asynccontextmanager
     async def beside(self, figures: Callable[[], RunFigures]) -> AsyncIterator[None]:
-        """A context for a run, which gives its `figures`, in which requests are answered."""
+        """A context for a run, which gives its `figures`, in which requests are answered.
+
+        What `figures` raises ends the run.
+        """
 
         async def telling() -> None:
             while True:
@@ -115,11 +118,16 @@ class Answering:
 
         self._waiting_room.close()
         self._process.start()
+        run = asyncio.current_task()
+        assert run is not None
         told = asyncio.create_task(telling())
+        told.add_done_callback(lambda task: task.cancelled() or run.cancel())
         try:
             yield
         finally:
             told.cancel()
+            with suppress(asyncio.CancelledError):
+                await told
 
     def polling(
         self, poll: Callable[[], object], reload: Callable[[], None] = _nothing_to_reload

@@ -64,6 +64,9 @@ async def _answer(listener: socket.socket) -> None:
         listening.append(asyncio.create_task(hear(answers)))
 
     await answer(terms, listener, stop, begin=begin)
+    for task in listening:
+        if task.done():
+            task.result()
 
 
 def _note(answers: Answers, line: str) -> None:

@@ -20,6 +20,9 @@ from pollwise.dashboard.answering_process import AnsweringProcess
 from pollwise.dashboard.stopped import Stopped
 from pollwise.dashboard.terms import AnsweringTerms
 from pollwise.errors import InputError, StoreDiskError, StoreError, StoreInUseError
+from pollwise.live.run_figures import RunFigures, decode
+
+from .some_figures import FIGURES
 
 ROUND_TRIP = AnsweringTerms(Path("x.db"), ("a",), "0123456789abcdef", ("::1",), ())
 
@@ -251,6 +254,26 @@ def test_a_signal_in_the_moment_in_which_it_says_that_polling_has_stopped_ends_i
     with open_answering(db, host="127.0.0.1", port=0, say=say) as one:
         one.polling(failing([FULL]))
     assert len(no_process) == 1
+
+
+async def test_a_defect_of_the_figures_ends_the_run(no_process: list[str], tmp_path: Path) -> None:
+    def figures() -> RunFigures:
+        raise NameError("defect")
+
+    with (
+        open_answering(tmp_path / "x.db", host="127.0.0.1", port=0, say=lambda line: None) as one,
+        pytest.raises(NameError, match="defect"),
+    ):
+        async with asyncio.timeout(30), one.beside(figures):
+            await asyncio.Event().wait()
+
+
+async def test_the_end_of_a_run_is_no_error(no_process: list[str], tmp_path: Path) -> None:
+    with open_answering(tmp_path / "x.db", host="127.0.0.1", port=0, say=lambda line: None) as one:
+        async with one.beside(lambda: FIGURES):
+            while not no_process:
+                await asyncio.sleep(0)
+    assert decode(no_process[0]) == FIGURES
 
 
 def test_why_polling_has_stopped_is_told_on_a_line() -> None:
