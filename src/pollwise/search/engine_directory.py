@@ -74,5 +74,8 @@ class EngineDirectory:
 
 
 def _waits(peer: Peer, now: float) -> bool:
-    """Whether it is to be asked later; no peer waits for longer, so else the clock was set back."""
+    """Whether it is to be asked later.
+
+    None waits for longer than the longest pause: if one seems to, the clock was set back.
+    """
     return now < peer.ask_at <= now + _LONGEST_PAUSE
