@@ -71,8 +71,8 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         return connect(path, "ro")
     if newest.exists() and newest.stat().st_size:
         raise StoreError(
-            f"{path} is in a read-only place, and what is newest is in {newest.name} beside it:"
-            " copy both into another folder, and name that copy"
+            f"{path} or its folder cannot be written, and what is newest is in {newest.name} beside"
+            " it: copy both into another folder, and name that copy"
         )
     return connect(path, "ro", unlocked=True)
 

@@ -541,7 +541,7 @@ def test_what_is_newest_is_not_missed_in_a_read_only_folder(in_open_folder: Path
     for read in (Store.open_readonly, lambda path: copy_database(path, folder / "copy.db")):
         with unprivileged(), pytest.raises(StoreError) as caught:
             read(in_open_folder)
-        told = "is in a read-only place, and what is newest is in pollwise.db-wal beside it: copy"
+        told = "or its folder cannot be written, and what is newest is in pollwise.db-wal beside"
         assert_one_line(caught.value, in_open_folder, told)
 
 
