@@ -135,11 +135,15 @@ class SqliteConnection(Connection):
         if unsound is not None:
             raise damaged(self._file, "a stored value is not what anybody wrote")
 
-    def _state_of_file(self) -> tuple[int, int] | None:
-        """What is another one once the file was written to, or has gone."""
+    def _state_of_file(self) -> tuple[int, int, int] | None:
+        """What is another one once the file, or what is newest beside it, was written to, or has
+        gone.
+        """
+        newest = self._file.with_name(f"{self._file.name}-wal")
         with contextlib.suppress(FileNotFoundError):
             found = self._file.stat()
-            return found.st_mtime_ns, found.st_size
+            beside = newest.stat().st_size if newest.exists() else 0
+            return found.st_mtime_ns, found.st_size, beside
         return None
 
     @contextlib.contextmanager
@@ -151,8 +155,8 @@ class SqliteConnection(Connection):
         finally:
             if self._is_unlocked and self._state_of_file() != self._as_opened:
                 raise StoreError(
-                    f"{self._file} was written to while it was read in a read-only place, where"
-                    " nothing keeps others from that: read it again"
+                    f"{self._file} was written to while it was read by a user who cannot write it"
+                    " or its folder, and so keeps nobody from that: read it again"
                 )
 
     @contextlib.contextmanager

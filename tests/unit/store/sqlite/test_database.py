@@ -527,8 +527,21 @@ def test_a_database_that_is_written_while_it_is_read_without_locks_is_not_called
         store.add_pages([NewPage(f"https://b.example/{n}") for n in range(5000)], now=1.0)
     with reader, pytest.raises(StoreError) as caught:
         reader.pages()
-    told = "was written to while it was read in a read-only place"
+    told = "was written to while it was read by a user who cannot write it or its folder"
     assert_one_line(caught.value, in_open_folder, told, "read it again")
+
+
+def test_what_is_written_beside_a_file_that_is_read_without_locks_is_noticed(
+    in_open_folder: Path,
+) -> None:
+    in_open_folder.parent.chmod(0o555)
+    with unprivileged():
+        reader = Store.open_readonly(in_open_folder)
+    assert len(reader.pages()) == 1
+    with reader, Store.open(in_open_folder) as store:
+        store.add_pages([NewPage("https://b.example/")], now=1.0)
+        with pytest.raises(StoreError, match="read it again"):
+            reader.pages()
 
 
 def test_what_is_newest_is_not_missed_in_a_read_only_folder(in_open_folder: Path) -> None:
