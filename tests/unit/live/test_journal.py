@@ -327,9 +327,10 @@ async def test_hosts_are_left_alone_only_after_a_run_that_did_not_end(store, mon
     await run(store, 1000.0, 60.0)
     assert not was_killed(store)
     after_an_end = await run(store, 2000.0, 60.0)
-    with monkeypatch.context() as context, pytest.raises(StoreError):
-        context.setattr(store, "commit", fail_late)
+    monkeypatch.setattr(store, "commit", fail_late)
+    with pytest.raises(StoreError):
         await run(store, 3000.0, 60.0)
+    monkeypatch.undo()
     assert was_killed(store)
     after_none = await run(store, 4000.0, 60.0)
     assert not was_killed(store)
