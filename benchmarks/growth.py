@@ -25,7 +25,7 @@ from pollwise.live.progress import heeded
 from pollwise.page_columns import SharedTerms, coded
 from pollwise.settings import WatchSettings
 from pollwise.types import Observation, Outcome, Page, PageMemory, seen_page
-from pollwise.watched_pages import Watched, WatchedPages, WatchedPart
+from pollwise.watched_pages import PackedColumns, Texts, Watched, WatchedPages, WatchedPart
 
 ADDED = 1_000
 """Pages that are taken up at a time."""
@@ -94,24 +94,28 @@ def part(begin: int, end: int) -> WatchedPart:
     ids, nothing = range(begin, end), [None] * (end - begin)
     hosts = [f"{page // PAGES_A_HOST}.example" for page in ids]
     empty = [""] * len(ids)
-    return WatchedPart(
+    terms, kinds = coded(SharedTerms(host, host) for host in hosts), coded(empty)
+    columns = PackedColumns.of(
         ids=ids,
-        terms=coded(SharedTerms(host, host) for host in hosts),
+        terms=terms.numbers.tolist(),
         weights=[1.0] * len(ids),
         seen_at=[-1.0] * len(ids),
-        kinds=coded(empty),
+        kinds=kinds.numbers.tolist(),
         outcomes=[Outcome.CHANGED] * len(ids),
         gone=[False] * len(ids),
-        urls=[f"https://{host}/{page}" for page, host in zip(ids, hosts, strict=True)],
-        names=empty,
-        etags=['"1"'] * len(ids),
-        last_modified=nothing,
-        body_hashes=nothing,
-        text_hashes=nothing,
-        earlier_hashes=empty,
-        items=empty,
+        texts=Texts(
+            urls=[f"https://{host}/{page}" for page, host in zip(ids, hosts, strict=True)],
+            names=empty,
+            etags=['"1"'] * len(ids),
+            last_modified=nothing,
+            body_hashes=nothing,
+            text_hashes=nothing,
+            earlier_hashes=empty,
+            items=empty,
+        ),
         noise={},
     )
+    return WatchedPart([columns], terms.distinct, kinds.distinct)
 
 
 def grown(pages: int, first: int) -> dict[str, float]:

@@ -26,6 +26,7 @@ from served import Log, serving
 from watches import memory, started
 
 from pollwise.errors import StoreError
+from pollwise.events import Polled, Together
 from pollwise.store import Store
 
 _LOOK_EVERY = 1.0
@@ -52,9 +53,9 @@ def run(
     """Watch pages until they have been polled for so long; when it began and was told to end, the
     memory it had then, and the CPU seconds until the first poll.
     """
-    before, begun_at = polled(place), time.monotonic()
+    before, begun_at = latest_run(place), time.monotonic()
     process = started(urls, budget, place)
-    while polled(place) == before:
+    while latest_run(place) == before or not has_polled(place):
         if process.poll() is not None or time.monotonic() > begun_at + _TOO_LONG:
             sys.exit(f"no poll: {(place / 'watch.log').read_text()}")
         time.sleep(_LOOK_EVERY)
@@ -72,11 +73,24 @@ def cpu_seconds(process: int) -> float:
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
-def polled(place: Path) -> int:
-    """How many polls the database has, as far as there is one."""
+def latest_run(place: Path) -> int | None:
+    """The number of the latest run that the database has; None: there is none."""
     with suppress(StoreError), Store.open_readonly(place / "watch.db") as store:
-        return store.totals().polls
-    return 0
+        return max((run.id for run in store.runs()), default=None)
+    return None
+
+
+def has_polled(place: Path) -> bool:
+    """Whether the latest run has polled.
+
+    To count the polls would keep a core busy that the watch could use.
+    """
+    with Store.open_readonly(place / "watch.db") as store:
+        for event in store.events(store.runs()[-1].id):
+            together = event.events if isinstance(event, Together) else (event,)
+            if any(isinstance(one, Polled) for one in together):
+                return True
+    return False
 
 
 def main() -> int:

@@ -142,10 +142,10 @@ def parse_time(text: str) -> float:
 
 def seconds_of_dates(dates: NDArray[np.datetime64]) -> NDArray[np.float64]:
     """The UTC seconds of numpy's dates; NaN where there is none, -inf for those out of range."""
-    fits = np.ones(dates.shape, np.bool_)
+    held, fits = dates, np.ones(dates.shape, np.bool_)
     if np.datetime_data(dates.dtype)[0] in _WRAPPING:
         earliest, latest = (year.astype(dates.dtype) for year in _USABLE_YEARS)
         fits = (earliest <= dates) & (dates <= latest)
-    held = np.where(fits, dates, np.array("NaT", dates.dtype))
+        held = np.where(fits, dates, np.array("NaT", dates.dtype))
     seconds = held.astype("datetime64[us]").astype(np.int64) / 1e6
     return np.select([np.isnat(dates), ~fits], [np.nan, -np.inf], seconds)

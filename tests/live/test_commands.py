@@ -1,6 +1,7 @@
 """Commands as processes: where their output goes, and how they end when it goes nowhere."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -326,6 +327,30 @@ def test_it_ends_without_a_search_for_garbage_in_all_that_was_loaded():
         command, env=ENVIRONMENT, capture_output=True, text=True, check=True
     ).stdout
     assert out.splitlines()[-1] == "True"
+
+
+@pytest.mark.parametrize("files", [10, 20, 40])
+@pytest.mark.parametrize("command", ["watch", "serve", "collect"])
+def test_too_few_open_files_are_one_line(tmp_path, command, files):
+    words = {
+        "watch": ["http://127.0.0.1:9/"],
+        "serve": ["--port", "0"],
+        "collect": ["--topic", "a b", "--seed", "http://127.0.0.1:9/"],
+    }[command]
+    limited = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh"]
+    end = subprocess.run(
+        [*limited, *PROGRAM, command, *words, "--db", "a.db"],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert end.returncode == 2, end.stderr
+    assert re.fullmatch(
+        "pollwise: the limit on open files is .*raise it [(]see `ulimit -n`[)]\n", end.stderr
+    )
+    assert not [*tmp_path.glob("a.db*")]
 
 
 def test_too_little_memory_for_the_library_that_compiles_is_one_line(tmp_path):

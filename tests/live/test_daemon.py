@@ -4,7 +4,9 @@ import asyncio
 import os
 import resource
 import signal
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import aiohttp
@@ -147,6 +149,47 @@ async def test_a_full_disk_stops_polling_and_is_told_on_every_page(daemon, site)
     assert answering(daemon.process.pid) == [child]
     assert await daemon.end(signal.SIGTERM) == 0
     assert not any("Traceback" in line for line in daemon.said)
+
+
+@pytest.mark.parametrize("changed", ["in the configuration", "by a command"])
+async def test_a_budget_that_was_changed_holds_when_polling_goes_on(
+    daemon, site, tmp_path, changed
+):
+    config = tmp_path / "pollwise.toml"
+    config.write_text('[watch]\nbudget = "100/hour"\n')
+    site.says("/", os.urandom(900_000), Content_Type="image/png")
+    words = ("--config", str(config))
+    await daemon.start(*words, before=FULL_DISK, start_new_session=True)
+    [child] = answering(daemon.process.pid)
+    if changed == "by a command":
+        assert (await run(tmp_path, "budget", "200/hour"))[0] == 0
+    daemon.add(site.url("/"))
+    await daemon.hears("polling has stopped")
+    if changed == "in the configuration":
+        config.write_text('[watch]\nbudget = "200/hour"\n')
+    room = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for process in (daemon.process.pid, child):
+        resource.prlimit(process, resource.RLIMIT_FSIZE, room)
+    daemon.process.send_signal(signal.SIGHUP)
+    await daemon.hears("the configuration was read anew" if changed == "by a command" else "budget")
+    async with asyncio.timeout(PATIENCE):
+        async for figures in daemon.figures():
+            if figures["polls"]["changed"]:
+                break
+    assert figures["rate"] == 200 / 3600
+    assert await daemon.end(signal.SIGTERM) == 0
+
+
+async def test_it_ends_while_polling_waits_to_go_on(daemon, site, tmp_path):
+    site.says("/", os.urandom(900_000), Content_Type="image/png")
+    await daemon.start(before=FULL_DISK)
+    daemon.add(site.url("/"))
+    await daemon.hears("polling has stopped")
+    with closing(sqlite3.connect(tmp_path / "pollwise.db", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        daemon.process.send_signal(signal.SIGHUP)
+        await daemon.hears("lock")
+        assert await daemon.end(signal.SIGTERM) == -signal.SIGTERM
 
 
 async def test_it_ends_while_polling_has_stopped(daemon, site):

@@ -1,6 +1,7 @@
 """Times as people and tables give them."""
 
 import math
+import warnings
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.times import parse_time, require_seconds, time_of, times_of
+from pollwise.times import parse_time, require_seconds, seconds_of_dates, time_of, times_of
 
 NOON = 1_714_564_800.0
 BERLIN = timezone(timedelta(hours=2))
@@ -181,3 +182,12 @@ def test_what_looks_like_a_time(told):
 def test_lists_that_hold_no_times(told):
     with pytest.raises(InputError, match=r"^t="):
         times_of("t", told)
+
+
+def test_a_date_without_a_unit_needs_nothing_that_numpy_gives_up():
+    dates = np.empty(1, "datetime64")
+    dates[:] = "NaT"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        [seconds] = seconds_of_dates(dates)
+    assert math.isnan(seconds)

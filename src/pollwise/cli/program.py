@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import errno
 import gc
 import io
 import os
@@ -98,6 +99,7 @@ _NUMBER = re.compile(r"is not a valid (int|float)(?: range)?\b")
 _NUMBERS = {"int": "whole number", "float": "number"}
 _LONG_WORD = re.compile(r"\S{2049,}")
 """Longer than URLs usually are."""
+_TOO_FEW_FILES = "the limit on open files is too low for that: raise it (see `ulimit -n`)"
 _TOO_LITTLE_MEMORY = "this machine has too little free memory for that"
 _UNMAPPED = "failed to map segment from shared object"
 """What the dynamic loader says of a library, such as that of LLVM, for which there is none."""
@@ -185,6 +187,8 @@ def run() -> None:
     except OSError as error:
         if _UNMAPPED in f"{error} {error.__context__}":
             sys.exit(_complain(_TOO_LITTLE_MEMORY))
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            sys.exit(_complain(_TOO_FEW_FILES))
         if error.errno not in FULL_DISK:
             raise
         _drop_output()

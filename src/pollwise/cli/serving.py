@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
@@ -12,7 +13,7 @@ from pollwise.cli.configuring import Configured, configured
 from pollwise.cli.option_groups import with_groups
 from pollwise.cli.options import LogName, LogOption, OptionalDb, SharesOption, listed
 from pollwise.cli.telling import Telling, telling_of
-from pollwise.cli.watching import watch_as_told
+from pollwise.cli.watching import reloading_of, watch_as_told
 from pollwise.console.interrupts import end_on_interrupt
 from pollwise.errors import InputError
 from pollwise.extras import require_extra
@@ -162,10 +163,14 @@ def _poll(
     @contextmanager
     def begun(display: D) -> Iterator[D]:
         """The display of a run whose database is this process's own from now on."""
+        nonlocal terms
+        # They are stored by now. What changes them later is to stay when polling is tried again.
+        terms = replace(terms, told={})
         with answering.getting_ready(), display:
             yield display
 
     if not (Store.exists(place) and holds_collection(place)):
+        reloading = reloading_of(terms, shard, telling)
         answering.polling(
             lambda: watch_as_told(
                 terms,
@@ -175,7 +180,9 @@ def _poll(
                 around=begun,
                 may_be_empty=True,
                 beside=[answering.beside],
-            )
+                reloading=reloading,
+            ),
+            reloading.ask,
         )
         return
     if is_for_watch:

@@ -34,6 +34,7 @@ from pollwise.console.interrupts import end_on_interrupt
 
 if TYPE_CHECKING:
     from pollwise.console.watching import WatchDisplay
+    from pollwise.live.reloading import Reloading
     from pollwise.live.run_figures import BesideRun
     from pollwise.live.shards import WatchedShard
     from pollwise.live.watching import WatchRun
@@ -235,13 +236,15 @@ def watch_as_told(
     once: bool = False,
     may_be_empty: bool = False,
     beside: Sequence["BesideRun"] = (),
+    reloading: "Reloading | None" = None,
     around: "Callable[[WatchDisplay], AbstractContextManager[WatchDisplay]]" = lambda display: (
         display
     ),
 ) -> "WatchRun":
     """Watch these pages on these terms, or a shard, which has them by now; see `watch_pages`.
 
-    `around` gives the context of a run for its display.
+    `reloading`: None, or what `reloading_of` gave. `around` gives the context of a run for its
+    display.
     """
     from pollwise.console.watching import WatchDisplay
     from pollwise.live.watching import watch_pages
@@ -261,6 +264,13 @@ def watch_as_told(
         receivers=terms.receivers,
         may_be_empty=may_be_empty or shard is not None,
         beside=beside,
-        read_again=terms.read_again if shard is None else None,
+        reloading=reloading or reloading_of(terms, shard, telling),
         shard=shard,
     )
+
+
+def reloading_of(terms: Configured, shard: "WatchedShard | None", telling: Telling) -> "Reloading":
+    """What takes in a configuration anew, from what these terms say of it."""
+    from pollwise.live.reloading import Reloading
+
+    return Reloading(terms.read_again if shard is None else None, telling.say)

@@ -20,7 +20,7 @@ from pollwise.dashboard.waiting_room import WaitingRoom
 from pollwise.errors import InputError, StoreDiskError, StoreInUseError
 from pollwise.live.run_figures import RunFigures, encode
 from pollwise.live.service_manager import service_manager
-from pollwise.live.session import has_terminal
+from pollwise.live.session import ends_as_now, has_terminal
 from pollwise.store import Place, Store
 from pollwise.web.own_servers import (
     address_of,
@@ -38,6 +38,10 @@ _ELSEWHERE = "give another --port or --host"
 _EVERY = 1.0
 _PAUSES = (60.0, 120.0, 300.0)
 """Seconds, after which polling is tried again."""
+
+
+def _nothing_to_reload() -> None:
+    service_manager().reloading()
 
 
 class Answering:
@@ -117,11 +121,14 @@ class Answering:
         finally:
             told.cancel()
 
-    def polling(self, poll: Callable[[], object]) -> None:
+    def polling(
+        self, poll: Callable[[], object], reload: Callable[[], None] = _nothing_to_reload
+    ) -> None:
         """Poll by this call until it returns.
 
         If the disk takes no more it is tried again, after ever longer pauses, in which requests are
-        answered, and SIGHUP has it tried at once; SIGINT and SIGTERM end them.
+        answered, and SIGHUP has it tried at once, which `reload` is told; SIGINT and SIGTERM end
+        them.
         """
         tries = 0
         while True:
@@ -139,10 +146,10 @@ class Answering:
                 tries = 0
             pause = _PAUSES[min(tries, len(_PAUSES) - 1)]
             tries += 1
-            if not self._waited(why, pause):
+            if not self._waited(why, pause, reload):
                 return
 
-    def _waited(self, why: str, seconds: float) -> bool:
+    def _waited(self, why: str, seconds: float, reload: Callable[[], None]) -> bool:
         """Answer for so long, or until SIGHUP; False: this is to end."""
         now = time.time()
         stopped = Stopped(why, now, now + seconds)
@@ -150,6 +157,8 @@ class Answering:
         self._process.start()
         self._process.tell(stopped.encode())
         again = f"polling has stopped, and is tried again at {again_at:%H:%M:%S} UTC"
+
+        heed_ends = ends_as_now()
 
         async def waiting() -> bool:
             over, is_ending = asyncio.Event(), False
@@ -164,12 +173,12 @@ class Answering:
                 loop.add_signal_handler(number, end)
             manager = service_manager()
 
-            def reload() -> None:
-                manager.reloading()
+            def go_on() -> None:
+                reload()
                 over.set()
 
             if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-                loop.add_signal_handler(signal.SIGHUP, end if has_terminal() else reload)
+                loop.add_signal_handler(signal.SIGHUP, end if has_terminal() else go_on)
             self._say(f"{why}; {again}")  # only now, as who reads it may send a signal
             async with manager.watched():
                 manager.ready()
@@ -181,7 +190,10 @@ class Answering:
                 manager.stopping()
             return not is_ending
 
-        return uvloop.run(waiting())
+        goes_on = uvloop.run(waiting())
+        if goes_on:
+            heed_ends()
+        return goes_on
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from starlette.requests import Request
 
+from pollwise.boot_clock import seconds_since_boot
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.stopped import Stopped
 from pollwise.insight.snapshot import Snapshot
@@ -104,7 +105,7 @@ def polling_state(
     """Whether pages are polled, in words, and since when if that matters."""
     if figures is None:
         return PollingState.off, "Not polling: this process only answers", None
-    if now - figures.at > _SILENT:
+    if seconds_since_boot() - figures.uptime > _SILENT:  # the machine's clock may have been set
         return PollingState.silent, "The process that polls says nothing since", figures.at
     if figures.compiling:
         words = "Getting ready: first copies are fetched, learning starts in about half a minute"

@@ -32,9 +32,9 @@ def main() -> int:
     """Answer until the input ends; 2: the database or the terms cannot be used."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # who started it ends it
         signal.signal(number, signal.SIG_IGN)
-    make_room()
     sys.setswitchinterval(_SWITCH)
     try:
+        make_room()
         uvloop.run(_answer(socket.socket(fileno=int(sys.argv[1]))))
     except PollwiseError as error:
         stderr().print(f"pollwise: {error}", soft_wrap=True)

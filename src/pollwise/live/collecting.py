@@ -98,6 +98,7 @@ def collect_pages(
     the others stay as they were. `say`: see `Session`; `beside`: see `watch_pages`. `InputError`
     and `StoreError` come before anything is changed; later, a `StoreError` ends the run.
     """
+    make_room()
     _admitted(seeds, _link_filter(CollectSettings(**told_alone(told, db)))({}))
 
     def prepared(kept: Settings | None) -> tuple[OwnHeaders, dict[str, Any]]:
@@ -177,7 +178,6 @@ async def _collect(
     say: Callable[[str], None],
     stop: asyncio.Event,
 ) -> CollectRun:
-    make_room()
     traffic = Traffic()
     rules = UrlRules(settings.allow, settings.deny)
     pages = [own.page for own in session.watched.values()]

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from time import monotonic
 from typing import Any
 
+from pollwise.boot_clock import seconds_since_boot
 from pollwise.checks import read_json
 from pollwise.errors import InputError
 from pollwise.insight.words import count, number
@@ -30,6 +31,9 @@ _NAP = 0.5
 class RunFigures:
     """How a run stands at the time `at` (UTC seconds); it began at `started_at`.
 
+    That is by the clock of the run. `uptime` is the same moment in seconds since this machine was
+    started, by which another process can tell how old the figures are though its clock was set.
+
     Counted since it began: the `polls` by outcome (changed, unchanged, gone, failed, postponed) and
     the `changes` among them, which are no first copies; `spent` cost units, and what the budget
     `allowed` (none in quiet hours); and what went over the wire: see `Traffic` (`wait_seconds` and
@@ -46,6 +50,7 @@ class RunFigures:
 
     started_at: float
     at: float
+    uptime: float
     polls: Mapping[str, int]
     changes: int
     spent: float
@@ -175,6 +180,7 @@ class RunMeter:
         return RunFigures(
             started_at=self.started_at,
             at=now,
+            uptime=seconds_since_boot(),
             polls={outcome.name.lower(): number for outcome, number in self._polls.items()},
             changes=self._changes,
             spent=self._spent,

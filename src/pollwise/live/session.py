@@ -61,6 +61,7 @@ __all__ = [
     "Besides",
     "Run",
     "Session",
+    "ends_as_now",
     "has_terminal",
     "run_until_stopped",
 ]
@@ -78,6 +79,7 @@ Run = Callable[[asyncio.Event], Coroutine[Any, Any, T]]
 Besides = Callable[[Journal], AbstractAsyncContextManager[None]]
 """Gives a context for a run, whose journal writes what is to be kept."""
 
+_ENDS = (signal.SIGINT, signal.SIGTERM)
 _SWITCH = 0.0005
 """Seconds."""
 
@@ -381,6 +383,7 @@ def run_until_stopped(
     took no more while it was to go on.
     """
     is_over = False
+    heed_ends = ends_as_now()
 
     async def started(run: Run[T], clock: LiveClock) -> T:
         stop = asyncio.Event()
@@ -394,7 +397,7 @@ def run_until_stopped(
             stop.set()
 
         def hurry() -> None:
-            for one in (signal.SIGINT, signal.SIGTERM):
+            for one in _ENDS:
                 loop.remove_signal_handler(one)
                 signal.signal(one, signal.SIG_DFL)
             say("the end waits for the database or a receiver of notices: another Ctrl-C does not")
@@ -402,7 +405,7 @@ def run_until_stopped(
         # The loop is to wait no longer than this for a thread that computes.
         sys.setswitchinterval(_SWITCH)
         loop = asyncio.get_running_loop()
-        for one in (signal.SIGINT, signal.SIGTERM):
+        for one in _ENDS:
             loop.add_signal_handler(one, end)
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` has it
             hung_up = end if has_terminal() else reload or partial(_nothing_taken_in, say)
@@ -424,10 +427,27 @@ def run_until_stopped(
         except StoreDiskError as error:
             if is_over:  # there is nothing to go on with
                 raise StoreError(str(error)) from error
+            heed_ends()
             raise
         if is_over or not clock.is_apart:
             return result
+        heed_ends()
         say(f"the clock of this machine was set by {clock.moved:+,.0f} s: going on by it")
+
+
+def ends_as_now() -> Callable[[], None]:
+    """What has Ctrl-C and SIGTERM heeded as they are now, after an event loop that heeded them.
+
+    A loop of uvloop that is closed keeps its handlers, which do nothing any more: no signal would
+    end what comes next.
+    """
+    handlers = {one: signal.getsignal(one) for one in _ENDS}
+
+    def heed() -> None:
+        for one, handler in handlers.items():
+            signal.signal(one, handler)
+
+    return heed
 
 
 def has_terminal() -> bool:

@@ -30,7 +30,7 @@ from pollwise.live.opening import opened
 from pollwise.live.outside import Outside, reach_outside
 from pollwise.live.progress import Progress
 from pollwise.live.recalling import recalling
-from pollwise.live.reloading import ReadAgain, Reloading
+from pollwise.live.reloading import Reloading
 from pollwise.live.requests import ChangeSettings, described
 from pollwise.live.run_figures import BesideRun
 from pollwise.live.session import Run, Session, run_until_stopped
@@ -130,7 +130,7 @@ def watch_pages(
     receivers: Sequence["Receiver"] = (),
     may_be_empty: bool = False,
     beside: Sequence[BesideRun] = (),
-    read_again: ReadAgain | None = None,
+    reloading: Reloading | None = None,
     shard: "WatchedShard | None" = None,
 ) -> WatchRun:
     """Watch these pages and those of the database, until SIGINT or SIGTERM; what came of it.
@@ -138,13 +138,14 @@ def watch_pages(
     `told` are settings by name; the others stay as they were. The pages of `followed` lists come
     and go with their lines. `once`: until what the budget allows is spent, see `Once`. `secret` are
     headers that are not stored. `receivers` are told of changes, and so are those of the settings.
-    `read_again` gives what the watch is told when SIGHUP asks for it: see `Reloading`.
+    `reloading` takes in what the watch is told when SIGHUP asks for it.
     `may_be_empty`: pages may come later, and `say` is told if there was no database. `beside` gives
     contexts for the run, from what gives its figures. `shard` is what `db` is, if it is one; its
     budget holds instead of one that is told. `say`: see `Session`. `InputError` and `StoreError`
     come before anything is changed, but for requests that waited; later, a `StoreError` ends the
     run.
     """
+    make_room()
     first = WatchSettings(**told_alone(told, db))
     reach = partial(reach_outside, secret=secret, receivers=receivers, once=once)
     all_pages = [*pages, *(page for one in followed for page in one.pages)]
@@ -176,13 +177,11 @@ def watch_pages(
         total = store.count_pages() if all_pages else total
         if outside.listener is not None:
             say(f"listening for signals at {outside.listener.address}")
-        make_room()
         if (polls := most_polls()) < _FEW:
             say(
                 f"the limit on open files is low: {count(polls, 'poll')} at a time"
                 " (see `ulimit -n`)"
             )
-        reloading = Reloading(read_again, say)
         with make_display(settings, total) as display:
             watch = _Watch(
                 store,
@@ -190,12 +189,12 @@ def watch_pages(
                 display,
                 say,
                 followed=followed,
-                reloading=reloading,
+                reloading=reloading or Reloading(None, say),
                 once=once,
                 beside=beside,
                 shared=None if shard is None else shard.budget,
             )
-            return run_until_stopped(watch.begin, say, reloading.ask, store.latest_time)
+            return run_until_stopped(watch.begin, say, watch.reloading.ask, store.latest_time)
 
 
 def _nothing_to_watch(db: Place, followed: Sequence[FollowedList]) -> InputError:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pollwise.checks import require
 from pollwise.errors import InputError
-from pollwise.page_columns import SharedTerms, as_columns, coded
+from pollwise.page_columns import Coded, SharedTerms, as_columns
 from pollwise.scheduler.budgets import parse_interval
 from pollwise.scheduler.overdue import OverduePages
 from pollwise.scheduler.own_bounds import OwnBounds, OwnBoundsTable
@@ -45,6 +45,8 @@ ALWAYS = 12
 _LOOKS = 2
 _FEW = 20
 """Pages that are looked at one by one."""
+_AT_ONCE = 100_000
+"""Rows that are worked out together: those of ten million would take a gigabyte more meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +150,11 @@ class BoundedPages:
         has_begun = now > -math.inf
         polled_at = np.where(np.isnan(columns.seen_at), -math.inf, columns.seen_at)
         rows = self._pages.extend(columns, np.minimum(polled_at, now) if has_begun else polled_at)
-        # One after the other, as a sum of floats depends on the order.
-        costs = np.where(self._pages.columns["paused"][rows], 0.0, columns.costs)
-        self._costs = float(np.add.accumulate(np.append(self._costs, costs))[-1])
+        own = self._pages.columns
+        for some in _parts(rows):
+            # One after the other, as a sum of floats depends on the order.
+            costs = np.where(own["paused"][some], 0.0, own["cost"][some])
+            self._costs = float(np.add.accumulate(np.append(self._costs, costs))[-1])
         if has_begun:
             self._begin(rows, now)
 
@@ -200,12 +204,15 @@ class BoundedPages:
                 self._begin_one(OwnBounds(self._pages, row), now)
             return
         columns = self._pages.columns
-        longest, most_waits = self._longest_waits(rows)
-        not_before = columns["not_before"][rows]
-        is_new = columns["polled_at"][rows] == -math.inf
-        not_before[is_new] = np.maximum(not_before[is_new], now + longest[is_new])
-        columns["not_before"][rows] = not_before
-        self._look_at_all(rows, self._deadlines(rows, most_waits))
+        looks = []
+        for some in _parts(rows):
+            longest, most_waits = self._longest_waits(some)
+            not_before = columns["not_before"][some]
+            is_new = columns["polled_at"][some] == -math.inf
+            not_before[is_new] = np.maximum(not_before[is_new], now + longest[is_new])
+            columns["not_before"][some] = not_before
+            looks.append(self._planned_looks(some, self._deadlines(some, most_waits)))
+        self._looks.extend(*map(np.concatenate, zip(*looks, strict=True)))
 
     def _deadlines(
         self, rows: NDArray[np.int64], most_waits: NDArray[np.float64]
@@ -220,12 +227,17 @@ class BoundedPages:
         deadlines[has_none | endless] = math.inf
         return deadlines
 
-    def _look_at_all(self, rows: NDArray[np.int64], deadlines: NDArray[np.float64]) -> None:
-        """Plan to look at the deadlines of pages, of which no look is planned."""
+    def _planned_looks(
+        self, rows: NDArray[np.int64], deadlines: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Note when to look at the deadlines of pages, of which no look is planned.
+
+        Gives those times, with the ids of the pages.
+        """
         planned = deadlines < math.inf
         rows, deadlines = rows[planned], deadlines[planned]
         self._pages.columns["looks_at"][rows] = deadlines
-        self._looks.extend(deadlines, self._pages.columns["page_id"][rows])
+        return deadlines, self._pages.columns["page_id"][rows]
 
     def _begin_one(self, own: OwnBounds, now: float) -> None:
         """The same as `_begin` of a page."""
@@ -518,14 +530,14 @@ class BoundedPages:
         deadlines = self._deadlines(rows, most_waits)
         is_overdue = deadlines <= now
         columns["looks_at"][rows] = np.where(is_overdue, -math.inf, math.inf)
-        self._look_at_all(rows[~is_overdue], deadlines[~is_overdue])
+        self._looks.extend(*self._planned_looks(rows[~is_overdue], deadlines[~is_overdue]))
         for queue, those in (
             (self._demanded, is_overdue & goes_ahead),
             (self._by_default, is_overdue & ~goes_ahead),
         ):
             own = rows[those]
             if len(own):
-                scopes = coded(self._pages.scopes[row] for row in own.tolist())
+                scopes = Coded(self._pages.scopes.keys, columns["scope"][own])
                 queue.extend(scopes, deadlines[those], columns["page_id"][own])
 
     def _goes_ahead(self, own: OwnBounds) -> bool:
@@ -542,6 +554,13 @@ class BoundedPages:
             return True
         self._look(page_id, own)
         return False
+
+
+def _parts(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The rows, so many at a time that what is worked out of them takes little memory; at least one
+    part.
+    """
+    return [rows[begin : begin + _AT_ONCE] for begin in range(0, max(len(rows), 1), _AT_ONCE)]
 
 
 def _distinct(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -42,8 +42,9 @@ class TimeQueue:
             for entry in zip(times.tolist(), page_ids.tolist(), strict=True):
                 self.push(*entry)
             return
-        times = np.concatenate([self._times[self._next :], times])
-        page_ids = np.concatenate([self._page_ids[self._next :], page_ids])
+        if left:
+            times = np.concatenate([self._times[self._next :], times])
+            page_ids = np.concatenate([self._page_ids[self._next :], page_ids])
         order = np.lexsort((page_ids, times))
         self._times, self._page_ids, self._next = times[order], page_ids[order], 0
         self._look()

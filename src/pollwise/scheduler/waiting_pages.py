@@ -106,16 +106,22 @@ class WaitingPages:
 
 
 class Places:
-    """Many places in one order, by columns."""
+    """Many places by columns, and their order."""
 
     def __init__(
-        self, ranks: NDArray[np.float64], turns: NDArray[np.int64], page_ids: NDArray[np.int64]
+        self,
+        ranks: NDArray[np.float64],
+        turns: NDArray[np.int64],
+        page_ids: NDArray[np.int64],
+        order: NDArray[np.int64],
     ) -> None:
         self._columns = ranks, turns, page_ids
+        self._order = order
 
     def __getitem__(self, at: int) -> Place:
+        own = self._order.item(at)
         ranks, turns, page_ids = self._columns
-        return ranks.item(at), turns.item(at), page_ids.item(at)
+        return ranks.item(own), turns.item(own), page_ids.item(own)
 
 
 def places_by_scope(
@@ -124,15 +130,16 @@ def places_by_scope(
     turns: NDArray[np.int64],
     page_ids: NDArray[np.int64],
 ) -> Iterator[tuple[str, Places, int, int]]:
-    """The places of pages, at least one: for each scope where its own begin and end among all."""
+    """The places of pages: for each scope where its own begin and end among all."""
     # Short integers are sorted without comparing any.
     numbers = scopes.numbers.astype(np.min_scalar_type(len(scopes.distinct)))
     order = np.lexsort((page_ids, turns, ranks, numbers))
-    places = Places(ranks[order], turns[order], page_ids[order])
-    numbers, begins = np.unique(numbers[order], return_index=True)
-    ends = [*begins[1:].tolist(), len(order)]
-    for number, begin, end in zip(numbers.tolist(), begins.tolist(), ends, strict=True):
-        yield scopes.distinct[number], places, begin, end
+    places = Places(ranks, turns, page_ids, order)
+    counts = np.bincount(numbers, minlength=len(scopes.distinct))
+    ends = np.cumsum(counts)
+    for number in np.flatnonzero(counts).tolist():
+        end = ends.item(number)
+        yield scopes.distinct[number], places, end - counts.item(number), end
 
 
 class WaitingLine:
@@ -140,7 +147,8 @@ class WaitingLine:
 
     >>> line = WaitingLine()
     >>> line.push((2.0, 0, 5))
-    >>> line.put(Places(np.array([1.0, 3.0]), np.array([1, 2]), np.array([7, 8])), 0, 2)
+    >>> columns = np.array([1.0, 3.0]), np.array([1, 2]), np.array([7, 8])
+    >>> line.put(Places(*columns, order=np.arange(2)), 0, 2)
     >>> line.first, [line.pop() for _ in range(3)], line.first
     ((1.0, 1, 7), [(1.0, 1, 7), (2.0, 0, 5), (3.0, 2, 8)], None)
     """

@@ -50,13 +50,13 @@ class EngineDirectory:
     async def refresh(self, describe: Callable[[str], Awaitable[Description]]) -> None:
         """Ask all peers that are due, at once; `describe` may raise `PeerError`."""
         now = self._clock()
-        due = [peer.url for peer in self._peers.values() if peer.ask_at <= now]
+        due = [peer.url for peer in self._peers.values() if not _waits(peer, now)]
         await asyncio.gather(*(self._ask(url, describe) for url in due))
 
     def failed(self, url: str, error: str) -> None:
         """Note that a peer gave no usable answer; if it rests already, nothing changes."""
         peer, now = self._peers[url], self._clock()
-        if peer.failures and now < peer.ask_at:
+        if peer.failures and _waits(peer, now):
             return
         pause = min(_FIRST_PAUSE * 2.0**peer.failures, _LONGEST_PAUSE)
         self._peers[url] = replace(
@@ -71,3 +71,8 @@ class EngineDirectory:
             return
         now = self._clock()
         self._peers[url] = Peer(url, description, heard_at=now, ask_at=now + _RENEWAL)
+
+
+def _waits(peer: Peer, now: float) -> bool:
+    """Whether it is to be asked later; no peer waits for longer, so else the clock was set back."""
+    return now < peer.ask_at <= now + _LONGEST_PAUSE

@@ -5,6 +5,7 @@ from pollwise.live.run_figures import RunFigures
 FIGURES = RunFigures(
     started_at=1_000.0,
     at=2_000.0,
+    uptime=500.0,
     polls={"changed": 3, "unchanged": 5, "gone": 0, "failed": 2, "postponed": 1},
     changes=2,
     spent=11.5,

@@ -4,14 +4,17 @@ import re
 import time
 from dataclasses import replace
 
+from pollwise.boot_clock import seconds_since_boot
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.application import application
 from pollwise.dashboard.frame import PollingState, polling_state
 from pollwise.dashboard.stopped import Stopped
 from pollwise.dashboard.terms import AnsweringTerms
 from pollwise.insight.snapshot import snapshot_of
+from pollwise.live.run_figures import RunFigures
 from pollwise.settings import CollectSettings, WatchSettings
 from pollwise.store import Store
+from pollwise.units import DAY
 
 from . import some_figures
 from .browsed import browsed
@@ -28,28 +31,36 @@ FIGURES = replace(
 )
 
 
+def just_told() -> RunFigures:
+    return replace(FIGURES, uptime=seconds_since_boot() - 1.0)
+
+
 def test_without_a_process_that_polls_it_says_so():
     assert polling_state(None, WatchSettings(), NOW)[0] is PollingState.off
 
 
-def test_it_polls():
-    assert polling_state(FIGURES, WatchSettings(), NOW) == (PollingState.polling, "Polling", None)
+def test_it_polls_whatever_was_done_to_the_clock():
+    for now in (NOW - DAY, NOW, NOW + DAY):
+        told = polling_state(just_told(), WatchSettings(), now)
+        assert told == (PollingState.polling, "Polling", None)
 
 
 def test_one_that_says_nothing_any_more_is_told_with_the_time_of_its_last_word():
-    silent = replace(FIGURES, at=NOW - 60.0)
-    state, words, since = polling_state(silent, WatchSettings(), NOW)
-    assert (state, since) == (PollingState.silent, NOW - 60.0)
-    assert words.endswith("since")
+    silent = replace(FIGURES, at=NOW - 60.0, uptime=seconds_since_boot() - 60.0)
+    for now in (NOW - DAY, NOW):
+        state, words, since = polling_state(silent, WatchSettings(), now)
+        assert (state, since) == (PollingState.silent, NOW - 60.0)
+        assert words.endswith("since")
 
 
 def test_it_compiles():
-    assert polling_state(replace(FIGURES, compiling=True), None, NOW)[0] is PollingState.compiling
+    compiling = replace(just_told(), compiling=True)
+    assert polling_state(compiling, None, NOW)[0] is PollingState.compiling
 
 
 def test_quiet_hours_tell_their_end():
     settings = WatchSettings(quiet=("00:00-12:00", "12:00-00:00"))
-    state, words, _ = polling_state(replace(FIGURES, quiet=True), settings, NOW)
+    state, words, _ = polling_state(replace(just_told(), quiet=True), settings, NOW)
     assert state is PollingState.quiet
     assert words.endswith(":00 (UTC)")  # the end is a minute of local time
 
@@ -65,7 +76,7 @@ async def first_copies(db, *, figures, stopped=None):
 
 
 async def test_when_new_pages_are_fetched_is_told_as_things_stand(db):
-    polls = replace(FIGURES, at=time.time())
+    polls = just_told()
     assert await first_copies(db, figures=polls) == "First copies are fetched in a moment."
     off = "First copies are fetched as soon as a process polls."
     assert await first_copies(db, figures=None) == off
@@ -104,5 +115,5 @@ async def test_a_frame_is_no_newer_than_what_is_in_it(tmp_path, monkeypatch):
 
 
 def test_a_collection_has_no_quiet_hours():
-    state, _, _ = polling_state(FIGURES, CollectSettings(), NOW)
+    state, _, _ = polling_state(just_told(), CollectSettings(), NOW)
     assert state is PollingState.polling

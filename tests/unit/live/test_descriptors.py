@@ -4,6 +4,7 @@ import resource
 
 import pytest
 
+from pollwise.errors import InputError
 from pollwise.web.descriptors import make_room, most_polls
 
 
@@ -23,6 +24,12 @@ def test_room_is_made_and_never_taken(limit):
     assert soft >= min(hard, 8192)
     make_room()
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == soft
+
+
+def test_too_little_room_is_refused(monkeypatch):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (20, 63))
+    with pytest.raises(InputError, match="the limit on open files is 63: 64 are needed, raise it"):
+        make_room()
 
 
 @pytest.mark.parametrize(("files", "polls"), [(64, 1), (256, 42), (1024, 298)])

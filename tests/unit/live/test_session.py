@@ -58,6 +58,32 @@ def test_who_ends_a_run_while_it_ends_by_the_clock_ends_it_for_good():
     assert runs == 1
 
 
+def test_who_ends_it_between_two_runs_is_heard():
+    heard: list[int] = []
+    runs = 0
+
+    def begin(clock: LiveClock) -> Run[None]:
+        nonlocal runs
+        runs += 1
+        if runs == 2:  # to read a long list of pages takes a while
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        async def run(stop: asyncio.Event) -> None:
+            clock.is_apart = runs == 1
+
+        return run
+
+    ends = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(one, lambda number, frame: heard.append(number)) for one in ends]
+    try:
+        run_until_stopped(begin, print)
+    finally:
+        for one, handler in zip(ends, before, strict=True):
+            signal.signal(one, handler)
+    assert (runs, sorted(heard)) == (2, sorted(ends))
+
+
 @pytest.mark.parametrize("outcome", [None, Outcome.FAILED])
 def test_first_copies_are_said_to_be_fetched_only_if_any_are_missing(
     tmp_path, monkeypatch, outcome

@@ -21,10 +21,10 @@ def test_a_line_is_a_heap(steps) -> None:
     line, heap = WaitingLine(), []
     for step in steps:
         if isinstance(step, list):
-            ranks, turns, page_ids = zip(*sorted(step), strict=True)
+            ranks, turns, page_ids = map(np.array, zip(*step, strict=True))
             # Between others, which are not of this line.
-            columns = np.array([9, *ranks, 9.0]), np.array([0, *turns, 0]), np.array([0, *page_ids])
-            line.put(Places(*columns), 1, 1 + len(step))
+            order = np.pad(np.lexsort((page_ids, turns, ranks)), 1)
+            line.put(Places(ranks, turns, page_ids, order), 1, 1 + len(step))
             for place in step:
                 heapq.heappush(heap, place)
         elif step is not None:
@@ -37,8 +37,8 @@ def test_a_line_is_a_heap(steps) -> None:
 
 def test_few_that_come_do_not_move_the_many_that_wait() -> None:
     line = WaitingLine()
-    line.put(Places(np.arange(9.0), np.arange(9), np.arange(9)), 0, 9)
-    line.put(Places(np.array([0.5]), np.array([9]), np.array([9])), 0, 1)
+    line.put(Places(np.arange(9.0), np.arange(9), np.arange(9), np.arange(9)), 0, 9)
+    line.put(Places(np.array([0.5]), np.array([9]), np.array([9]), np.array([0])), 0, 1)
     assert len(line._heap) == 1
     assert [line.pop()[2] for _ in range(10)] == [0, 9, *range(1, 9)]
 

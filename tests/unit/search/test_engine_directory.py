@@ -89,3 +89,14 @@ async def test_many_searches_that_fail_at_once_are_one_failure() -> None:
         directory.failed(SEA, "no answer")
     [peer] = directory.peers
     assert (peer.failures, peer.ask_at) == (1, world.now + 2)
+
+
+async def test_a_clock_that_is_set_back_keeps_no_peer_waiting() -> None:
+    world = World()
+    directory = EngineDirectory([SEA, SKY], clock=world)
+    await directory.refresh(world.describe)
+    directory.failed(SEA, "no answer")
+    world.now -= 30 * 86400.0
+    directory.failed(SEA, "no answer")
+    assert directory.peers[0].ask_at == world.now + 4
+    assert await times_asked(directory, world, 10) == [world.now - 10, world.now - 6]

@@ -18,8 +18,8 @@ _SQLITE_CAUSES = {
     sqlite3.SQLITE_FULL: "cannot grow, the disk is full: free some space",
     sqlite3.SQLITE_IOERR: "cannot be read or written: check the disk, its free space and quotas",
     sqlite3.SQLITE_READONLY: "cannot be written, as it is in a read-only place or was opened for"
-    " reading, and this command writes: check the permissions of the file and its folder, or copy"
-    " it to another folder",
+    " reading, and this command writes: check the permissions of the file, of what is beside it"
+    " (-wal, -shm) and of its folder, or copy it to another folder",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the permissions of the file and its folder,"
     " and whether the disk is read-only",
     sqlite3.SQLITE_PERM: "cannot be opened: check the permissions of the file and its folder",

@@ -58,14 +58,16 @@ def connect(path: Path, mode: str, *, unlocked: bool = False) -> sqlite3.Connect
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write, also to a file in a folder that cannot be written.
+    """A connection that cannot write, also to a file that this user cannot write, or its folder.
 
-    There it is an `UnlockedConnection`, as SQLite cannot make the file of its locks. `StoreError`
-    if what is newest is beside the file, and cannot be read for lack of that file.
+    There it is an `UnlockedConnection`, unless the file of its locks is there: SQLite cannot make
+    it or, in a folder that can be written, would leave one behind that belongs to this user, and
+    who may write to the database could not any more. `StoreError` if what is newest is beside the
+    file, and cannot be read for lack of that file.
     """
     newest, locks = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
-    is_made_beside = os.access(path.parent, os.W_OK, **_AS_USED)
-    if is_made_beside or (newest.exists() and locks.exists()):
+    is_writable = all(os.access(one, os.W_OK, **_AS_USED) for one in (path, path.parent))
+    if is_writable or (newest.exists() and locks.exists()):
         return connect(path, "ro")
     if newest.exists() and newest.stat().st_size:
         raise StoreError(

@@ -1,6 +1,6 @@
 -- The statements that databases word in their own ways; those that all word alike are in
--- store/tables. A query begins with its name and one line that says what it is for; code runs
--- it as SQL["name"].
+-- store/tables, which says what a plus is for. A query begins with its name and one line that
+-- says what it is for; code runs it as SQL["name"].
 
 -- name: insert_page
 -- Begin to watch a page.
@@ -43,7 +43,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
        listed_in, name, rendered, gone
 FROM pages WHERE id IN (
-    SELECT id FROM pages WHERE removed_at IS NULL
+    SELECT id FROM pages WHERE +removed_at IS NULL
         AND (:among IS NULL OR id IN (SELECT value FROM json_each(:among)))
     ORDER BY
         CASE :by
@@ -90,7 +90,7 @@ WHERE listed_in IN (SELECT value FROM json_each(:paths)) AND removed_at IS NULL 
 SELECT COUNT(*), COALESCE(SUM(polls), 0), COALESCE(SUM(changes), 0),
        COUNT(*) FILTER (WHERE failures > 0), (SELECT COUNT(*) FROM versions),
        (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)
-FROM pages WHERE removed_at IS NULL;
+FROM pages WHERE +removed_at IS NULL;
 
 -- name: count_poll
 -- Count a late observation of an older poll; the first copy of a page is no change.
@@ -330,7 +330,7 @@ SELECT
     (SELECT COALESCE(SUM(CASE pages.polls WHEN 1 THEN 1 ELSE (
         SELECT COUNT(*) FROM polls WHERE page_id = pages.id AND polled_at >= :since
     ) END), 0) FROM pages
-    WHERE removed_at IS NULL AND pages.polls < :kept AND pages.polled_at >= :since);
+    WHERE +removed_at IS NULL AND pages.polls < :kept AND pages.polled_at >= :since);
 
 -- name: collect_page
 -- What the present content of a page tells; the first time, it also takes the next place.

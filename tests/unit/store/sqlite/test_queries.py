@@ -55,6 +55,16 @@ def test_the_changes_of_a_page_are_found_by_an_index(tables: sqlite3.Connection)
     assert any("USING INDEX changes_by_page" in step[3] for step in plan)
 
 
+def test_all_pages_are_not_read_in_the_order_of_their_urls(tables: sqlite3.Connection) -> None:
+    by_url = []
+    for name, sql in SQL.items():
+        values = dict.fromkeys(re.findall(r":(\w+)", sql)) or [None] * sql.count("?")
+        plan = tables.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall()
+        if any("SCAN" in step[3] and "pages_by_url" in step[3] for step in plan):
+            by_url.append(name)
+    assert by_url == ["count_pages"]  # it reads the index alone
+
+
 def test_every_query_is_used() -> None:
     folder = Path(pollwise.store.sqlite.__file__).parents[1]
     code = "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))

@@ -1,8 +1,11 @@
 """Pages that several processes read are those that one would read."""
 
 import os
+import signal
 import sqlite3
 import struct
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from multiprocessing.connection import Connection
@@ -12,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pollwise
 from pollwise.errors import StoreError
 from pollwise.store import Store
 from pollwise.store.records import PageRecord
@@ -80,6 +84,23 @@ def killed(
 
 tell = side_by_side._tell
 
+KILLED = """
+import os
+import signal
+import sys
+
+from pollwise.store import Store
+from pollwise.store.tables import side_by_side
+from pollwise.store.tables.reader import TableReader
+
+side_by_side._AT_ONCE = 1
+if __name__ == "__main__":
+    with Store.open(sys.argv[1]) as store:
+        parts = side_by_side.read_side_by_side(store, TableReader.watched_parts, 100_000, 2)
+        print(len([next(parts), next(parts)]), flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
 
 @pytest.mark.parametrize("dying", [unlucky, killed])
 def test_what_a_process_leaves_that_dies_is_read_here(
@@ -87,6 +108,21 @@ def test_what_a_process_leaves_that_dies_is_read_here(
 ) -> None:
     monkeypatch.setattr(side_by_side, "_tell", dying)
     assert dict(store.watched_pages()) == {one.page.id: as_watched(one) for one in store.pages()}
+
+
+def test_they_end_when_the_process_is_killed_that_asks(store: Store, tmp_path: Path) -> None:
+    store.close()
+    program = tmp_path / "program.py"
+    program.write_text(KILLED)
+    environment = {**os.environ, "PYTHONPATH": str(Path(pollwise.__file__).parents[1])}
+    # It is over when the last process has closed its output.
+    asked = subprocess.run(
+        [sys.executable, program, tmp_path / "pages.db"],
+        env=environment,
+        capture_output=True,
+        timeout=60,
+    )
+    assert (asked.returncode, asked.stdout, asked.stderr) == (-signal.SIGKILL, b"2\n", b"")
 
 
 def test_what_is_wrong_with_a_page_is_told_as_by_one_process(store: Store, tmp_path: Path) -> None:
