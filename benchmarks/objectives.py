@@ -31,6 +31,7 @@ from pollwise.policies.catalogue import WATCHING, Setting
 from pollwise.simulation.loop import BudgetPerPage, simulate
 from pollwise.simulation.recorded.replay import Replay
 from pollwise.simulation.scores.summary import replay_tally
+from pollwise.version import __version__
 
 OBJECTIVES = ("detection", "freshness", "delay", "age")
 REFERENCE = "uniform"
@@ -157,7 +158,7 @@ def document(halves: list[Cells]) -> str:
         "# Which objective by default",
         "",
         "Made by `python benchmarks/objectives.py TRACES TIMELAPSE`, whose first lines say what is",
-        "done, with the figures in `objectives.json`.",
+        f"done, with the figures in `objectives.json`, by version {__version__}.",
         "",
         "Over all cells and figures below:",
         "",

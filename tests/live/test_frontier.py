@@ -544,6 +544,7 @@ def test_a_port_that_is_taken(process, tmp_path):
     assert "no.such.host.invalid:0 cannot be listened on (" in told
     assert f"){elsewhere}" in told
     assert elsewhere in refused(tmp_path, "--port", "0", "--host", "\udc80")
+    assert list(tmp_path.iterdir()) == []  # not even an empty file
 
 
 def test_a_file_that_is_in_use_or_none_of_ours(process, tmp_path):

@@ -15,6 +15,7 @@ from pollwise.insight.collection import (
     holds_collection,
 )
 from pollwise.insight.evidence import FEWEST_OTHERS, Evidence, of_page
+from pollwise.insight.hosts import stopped_by
 from pollwise.insight.noise import MaskedPart, masked_parts
 from pollwise.insight.waits import waits_of
 from pollwise.scheduler.budgets import parse_shares, shared_tag
@@ -24,7 +25,6 @@ from pollwise.store.place import command
 from pollwise.store.records import PageRecord, Postponed
 from pollwise.types import Observation, Outcome
 from pollwise.units import DAY
-from pollwise.web.stops import is_stop
 from pollwise.web.urls import canonical
 
 if TYPE_CHECKING:
@@ -256,13 +256,7 @@ def _blocked_by(known: "Knowledge", scope: str) -> HostBlock | None:
     """The latest failure of a host that wants to be left alone now, if it told so by an answer."""
     if known.scheduler.host_blocked_until(scope) <= known.now:
         return None
-    asked = [
-        record
-        for record in known.records
-        if record.page.scope == scope and record.outcome is Outcome.FAILED and record.error
-        if is_stop(record.error)
-    ]
-    latest = max(asked, key=lambda record: record.polled_at or 0.0, default=None)
+    latest = stopped_by(record for record in known.records if record.page.scope == scope)
     return None if latest is None else HostBlock(latest.page.url, str(latest.error))
 
 

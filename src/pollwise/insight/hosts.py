@@ -1,6 +1,6 @@
 """The hosts of a watch: how politeness treats them, and how their pages stand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -8,9 +8,11 @@ from typing import Any
 
 from pollwise.insight.page_list import sought
 from pollwise.insight.page_table import PageTable
+from pollwise.store.records import PageRecord
 from pollwise.types import Outcome
+from pollwise.web.stops import is_stop
 
-__all__ = ["HostColumn", "HostList", "HostTable", "ListedHost"]
+__all__ = ["HostColumn", "HostList", "HostTable", "ListedHost", "stopped_by"]
 
 
 class HostColumn(StrEnum):
@@ -141,19 +143,21 @@ class HostTable:
                 default=None,
             ),
             next_poll_at=min(next_polls, default=None),
-            **self._politeness(host),
+            **self._politeness(host, asked_for_rest=stopped_by(records) is not None),
         )
 
-    def _politeness(self, host: str) -> dict[str, Any]:
+    def _politeness(self, host: str, *, asked_for_rest: bool) -> dict[str, Any]:
         """What the scheduler of a watch knows of a host; of a collection, nothing."""
         known = self._table.known
         if known is None:
             return dict.fromkeys(_OF_A_WATCH)
         scheduler, now = known.scheduler, known.now
         asked = scheduler.host_pace(host)
+        # What is stored does not tell a rest that was asked for from the delay after a poll.
+        rests_until = scheduler.host_blocked_until(host) if asked_for_rest else now
         return {
             "free_at": _later(scheduler.host_free_at(host, now), now),
-            "blocked_until": _later(scheduler.host_blocked_until(host), now),
+            "blocked_until": _later(rests_until, now),
             "limited_until": _later(scheduler.host_limited_until(host), now),
             "limit": self._limits.get(host),
             "delay": max(known.settings.crawl_delay, asked) if host else 0.0,
@@ -165,6 +169,18 @@ class HostTable:
     def _limits(self) -> dict[str, str]:
         known = self._table.known
         return {} if known is None else known.settings.limit_texts()
+
+
+def stopped_by(records: Iterable[PageRecord]) -> PageRecord | None:
+    """Of the pages of a host the one by whose poll it may have asked to be left alone.
+
+    None: its latest poll told nothing of that, and would not have been made before such a rest was
+    over.
+    """
+    latest = max(records, key=lambda record: record.polled_at or 0.0, default=None)
+    if latest is None or latest.outcome is not Outcome.FAILED:
+        return None
+    return latest if is_stop(latest.error or "") else None
 
 
 def _later(time: float, now: float) -> float | None:

@@ -51,8 +51,7 @@ def read_url_list(path: Path, say: Callable[[str], None] = lambda told: None) ->
     """
     name = file_told(path)
     listed: dict[str, NewPage] = {}
-    numbers = array("I")
-    """The lines of those pages."""
+    numbers = array("I")  # of their lines
     unheeded: dict[int, str] = {}
     wrong: dict[int, InputError] = {}
     for number, line in enumerate(_read(path).split("\n"), start=1):

@@ -10,7 +10,8 @@ from pollwise.insight.explanation import read_explanation
 from pollwise.insight.hosts import HostColumn, HostTable
 from pollwise.insight.snapshot import read_snapshot
 from pollwise.store import Store
-from pollwise.store.records import Batch, NewPage
+from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.types import Observation, Outcome, PageMemory
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,32 @@ def test_a_host_that_cannot_keep_up_has_a_price_of_its_own(tmp_path):
     page = read_explanation(db, URLS[1])
     assert page.host_price == 2.0
     assert read_explanation(db, URLS[3]).host_price is None
+
+
+@pytest.mark.parametrize(
+    ("polled_before", "error", "is_asked"),
+    [
+        (60.0, "status 503", True),
+        (60.0, "status 500", False),
+        (2 * 86_400.0, "status 503", False),  # it was polled since: that rest was over
+    ],
+)
+def test_only_a_rest_that_a_host_asked_for_is_said_to_be_one(
+    tmp_path, polled_before, error, is_asked
+):
+    """Else it is left alone for its delay, after a poll or after a run that was killed."""
+    db, now = tmp_path / "rests.db", time.time()
+    make_watch(db, now)
+    with Store.open(db) as store:
+        state = json.loads(store.scheduler_state()) | {"hosts": [["a.example", 9.0, now + 99.0]]}
+        seen = Observation(2, now - polled_before, Outcome.FAILED)
+        failed = PollResult(seen, PageMemory(), error=error)
+        store.commit(Batch(polls=(failed,), scheduler=json.dumps(state)))
+    host = read_snapshot(db).hosts.host("a.example")
+    assert host.free_at == now + 99.0
+    assert host.blocked_until == (now + 99.0 if is_asked else None)
+    blocked_by = read_explanation(db, URLS[1]).host_blocked_by
+    assert (None if blocked_by is None else blocked_by.url) == (URLS[2] if is_asked else None)
 
 
 @pytest.mark.parametrize(

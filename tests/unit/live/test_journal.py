@@ -16,7 +16,7 @@ from pollwise.errors import InputError, StoreBusyError, StoreError
 from pollwise.events import Poll, Polled, Signalled, page_row
 from pollwise.live import journal
 from pollwise.live.incoming import Incoming
-from pollwise.live.journal import InitialState, rerun
+from pollwise.live.journal import InitialState, rerun, was_killed
 from pollwise.live.progress import Progress
 from pollwise.live.session import Session
 from pollwise.policies.collecting.oracles import RandomOrder
@@ -311,6 +311,36 @@ async def test_a_writer_that_fails_in_the_middle_loses_that_turn_only(store, mon
         await run(store, 1000.0, 600.0, lambda progress, _: told.append(progress))
     assert len(told) == 20
     assert store.totals().polls == sum(len(progress.reports) for progress in told)
+
+
+async def test_hosts_are_left_alone_only_after_a_run_that_did_not_end(store, monkeypatch):
+    """After such a one for their delay, and what the log of that run leads to is the same."""
+    commit, turns = store.commit, 0
+
+    def fail_late(batch: Batch) -> None:
+        nonlocal turns
+        turns += 1
+        if turns == 20:
+            raise StoreError("the disk is full")
+        commit(batch)
+
+    await run(store, 1000.0, 60.0)
+    assert not was_killed(store)
+    after_an_end = await run(store, 2000.0, 60.0)
+    monkeypatch.setattr(store, "commit", fail_late)
+    with pytest.raises(StoreError):
+        await run(store, 3000.0, 60.0)
+    monkeypatch.undo()
+    assert was_killed(store)
+    after_none = await run(store, 4000.0, 60.0)
+    assert not was_killed(store)
+    assert after_an_end.asked[0][0] == 2000.0
+    assert after_none.asked[0][0] == 4003.0
+    latest = store.runs()[-1]
+    events = list(store.events(latest.id))
+    commands = rerun(new_scheduler(), store.initial_state(latest.id), events)
+    polls = [c.page_id for each in commands for c in each if isinstance(c, Poll)]
+    assert polls == [page_id for _, page_id, _ in after_none.asked]
 
 
 def test_an_initial_state_is_what_was_packed():

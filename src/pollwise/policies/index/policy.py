@@ -308,7 +308,7 @@ class IndexPolicy(CompiledPolicy):
         """Somebody knew at a time that these pages had changed; unknown ids are ignored.
 
         It raises their index by what earlier signals have been worth. Without learning, and for
-        objectives other than detection, freshness and delay, it does nothing.
+        the objective ephemeral, it does nothing.
         """
         if self._learning:
             self._make_room_for_signals()
