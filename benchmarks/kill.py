@@ -5,10 +5,11 @@
 
 Every few seconds, at moments drawn with a seed, the watch is killed (kill -9) and started again.
 It fails (exit status 1) if an answer that a host had given more than 0.1 s before a kill is not in
-the database, or 0.25 s where more than 100 come in a second, as turns with many answers are longer;
-if a host was asked again within its crawl delay, also across kills; or if the database is damaged.
-The pages never change: a poll that finds a change may look again for noise, and is lost as a whole
-if it is killed before.
+the database, or 0.25 s where many come at once, as turns with many answers are longer: at more than
+100 polls a second, and in the first second of answers of a life, as all hosts are free together
+then; if a host was asked again within its crawl delay, also across kills; or if the database is
+damaged. The pages never change: a poll that finds a change may look again for noise, and is lost as
+a whole if it is killed before.
 
 Code should be compiled before, as by a watch that ran for two minutes. On a busy machine let it
 live longer: most of a short life goes by before the first poll.
@@ -23,13 +24,15 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
-from served import Log, serving
+from served import Floats, Log, serving
 from watches import CRAWL_DELAY, early, polls_kept, started
 
 GRACE, CROWDED_GRACE = 0.1, 0.25
 """Seconds before a kill in which an answer may be lost, and where there are many."""
 CROWDED = 100
 """Polls a second above which there are many in some turns."""
+CROWDED_FOR = 1.0
+"""Seconds from the first answer of a life in which there are many in any case."""
 
 
 def main() -> int:
@@ -59,40 +62,40 @@ def main() -> int:
         log = Log.read(log_file)
         with closing(sqlite3.connect(database)) as connection:
             whole = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    ages = [age for each in lost_at_each(log, urls, asked.hosts, killed_at, kept) for age in each]
-    grace = CROWDED_GRACE if asked.rate > CROWDED else GRACE
-    lost = sum(age > grace for age in ages)
+    ages, since_first = lost_answers(log, urls, asked.hosts, killed_at, kept)
+    crowded = (since_first < CROWDED_FOR) | (asked.rate > CROWDED)
+    lost = int((ages > np.where(crowded, CROWDED_GRACE, GRACE)).sum())
     impolite = early(log, CRAWL_DELAY)
     answered = int((log.page >= 0).sum())
-    oldest = max(ages, default=0.0)
+    oldest = ages.max(initial=0.0)
     print(
-        f"{asked.kills} kills, {answered:,d} answers, {len(ages)} of them lost, {lost} that were"
-        f" given {grace} s before a kill (the oldest {oldest:.2f} s), {impolite} too early,"
-        f" database {'whole' if whole else 'damaged'}"
+        f"{asked.kills} kills, {answered:,d} answers, {len(ages)} of them lost, {lost} that"
+        f" should be kept (the oldest was given {oldest:.2f} s before a kill),"
+        f" {impolite} too early, database {'whole' if whole else 'damaged'}"
     )
     return int(lost > 0 or impolite > 0 or not whole)
 
 
-def lost_at_each(
+def lost_answers(
     log: Log, urls: list[str], hosts: int, killed_at: list[float], kept: list[dict[str, int]]
-) -> list[list[float]]:
-    """Of each life of the watch, how many seconds before its end the answers that are missing were
-    given: of each page the latest ones."""
-    lost = []
+) -> tuple[Floats, Floats]:
+    """Of the answers that are missing, of each page the latest ones in each life of the watch: how
+    many seconds before its end they were given, and how many after its first answer."""
+    ages, since_first = [], []
     begin, before = 0.0, dict.fromkeys(urls, 0)
     for end, after in zip(killed_at, kept, strict=True):
         # What was under way at a kill may be answered after it; a new watch asks after a second.
         own = (log.page >= 0) & (log.begun_at >= begin + 1.0) & (log.ended_at < end)
-        ages: list[float] = []
+        first = log.ended_at[own].min(initial=end)
         for number, url in enumerate(urls):
             answered = np.sort(
                 log.ended_at[own & (log.page == number // hosts) & (log.host == number % hosts)]
             )
             polls = after.get(url, 0) - before[url]
-            ages += (end - answered[polls:]).tolist()
-        lost.append(ages)
+            ages.append(end - answered[polls:])
+            since_first.append(answered[polls:] - first)
         begin, before = end, {url: after.get(url, 0) for url in urls}
-    return lost
+    return np.concatenate(ages), np.concatenate(since_first)
 
 
 if __name__ == "__main__":
