@@ -119,14 +119,14 @@ class WatchDisplay(RunDisplay):
         self,
         *,
         first_copies: int,
-        in_trouble: Mapping[int, str | None] = MappingProxyType({}),
+        failing_or_gone: Mapping[int, str | None] = MappingProxyType({}),
         gave_none: Collection[int] = (),
         ahead: "Callable[[], Ahead]",
         end: Callable[[], None],
         network_is_away: Callable[[], bool] = lambda: True,
     ) -> None:
         """See `WatchingDisplay.begin`."""
-        for page_id, error in in_trouble.items():  # an earlier run has told it
+        for page_id, error in failing_or_gone.items():  # an earlier run has told it
             self._troubles.setdefault(page_id, _GONE if error is None else f"failed ({error})")
         self._first_copies = first_copies
         self._copied = 0

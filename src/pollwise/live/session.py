@@ -312,10 +312,11 @@ class Session:
         """Bring the scheduler into this state; gives that in which it is then."""
         try:
             initial.begin(self.scheduler)
-            is_set_back = self.scheduler.set_back(self.clock())
-            if is_killed := was_killed(self.store):
-                self.scheduler.hosts_may_be_asked(self._begun_at)
-            if is_set_back or is_killed:
+            is_other = self.scheduler.set_back(self.clock())
+            if was_killed(self.store):
+                self.scheduler.leave_hosts_alone(self._begun_at)
+                is_other = True
+            if is_other:
                 return replace(initial, scheduler=self.scheduler.state())
         except StateError as error:
             raise damaged_run(self.store.path) from error

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 _FEW = 20
 """Polls at a time that are fewer than people expect."""
-_TROUBLE = (Outcome.FAILED, Outcome.GONE)
+_FAILING_OR_GONE = (Outcome.FAILED, Outcome.GONE)
 _MOST_ERRORS = 10_000
 """Pages whose latest errors are looked up at a start, which takes a fraction of a second."""
 
@@ -75,7 +75,7 @@ class WatchingDisplay(Protocol):
         self,
         *,
         first_copies: int,
-        in_trouble: Mapping[int, str | None],
+        failing_or_gone: Mapping[int, str | None],
         gave_none: Collection[int],
         ahead: Callable[[], Ahead],
         end: Callable[[], None],
@@ -83,7 +83,7 @@ class WatchingDisplay(Protocol):
     ) -> None:
         """A run begins, which `end` ends, from any thread; of so many pages there is no copy yet.
 
-        `in_trouble` are the ids of those whose latest poll failed or found them gone, with the
+        `failing_or_gone` are the ids of those whose latest poll failed or found them gone, with the
         error of that poll (None: gone; empty: not looked up); `gave_none` those of which there is
         no copy. `ahead`, called while nothing else happens, tells what comes next. See
         `OwnNetwork.is_away`.
@@ -359,16 +359,16 @@ class _Watch:
                 loop.call_soon_threadsafe(stop.set)
 
         watched = session.watched
-        in_trouble = watched.with_outcome(_TROUBLE)
-        urls = [watched[page_id].page.url for page_id in in_trouble[:_MOST_ERRORS]]
+        failing_or_gone = watched.with_outcome(_FAILING_OR_GONE)
+        urls = [watched[page_id].page.url for page_id in failing_or_gone[:_MOST_ERRORS]]
         errors = {
             record.page.id: None if record.outcome is Outcome.GONE else record.error or ""
             for record in self.store.find_pages(urls).values()
         }
         self.display.begin(
             first_copies=watched.count_without_copy(),
-            in_trouble=dict.fromkeys(in_trouble, "") | errors,
-            gave_none=watched.with_outcome(_TROUBLE, without_copy=True),
+            failing_or_gone=dict.fromkeys(failing_or_gone, "") | errors,
+            gave_none=watched.with_outcome(_FAILING_OR_GONE, without_copy=True),
             ahead=lambda: ahead(session.scheduler, session.clock()),
             end=end,
             network_is_away=lambda: network.is_away,

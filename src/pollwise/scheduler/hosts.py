@@ -244,26 +244,26 @@ class Hosts:
         return rows
 
     def asked_until(self, now: float) -> float | None:
-        """The time that `may_be_asked` was told; None: none, or no host rests for it any more."""
+        """The time that `leave_alone` was told; None: none, or no host rests for it any more."""
         rested_at = self._asked_until + max(self._crawl_delay, self._longest_pace)
         return self._asked_until if rested_at > now else None
 
-    def may_be_asked(self, until: float) -> None:
-        """Any host may have been asked until this time, and is left alone for its delay after it.
+    def leave_alone(self, since: float) -> None:
+        """Leave each host alone for its delay from a time on: any may have been asked until then.
 
         For after `load`, and before anything else.
         """
-        self._asked_until = until
+        self._asked_until = since
         self._new = self._left_alone(Host())
         self._hosts = {scope: self._left_alone(host) for scope, host in self._hosts.items()}
 
     def _left_alone(self, host: Host) -> Host:
-        until, delay = self._asked_until, politeness.turn_of(host, self._crawl_delay).pause
-        if host.blocked_until > until:
+        since, delay = self._asked_until, politeness.turn_of(host, self._crawl_delay).pause
+        if host.blocked_until > since:
             # It was asked by nothing but a poll that was under way and took longer than expected.
             # Without a bound it might wait for ever, if a run is killed more often than it delays.
             delay = min(delay, _LATE)
-        return politeness.blocked(host, until + delay)
+        return politeness.blocked(host, since + delay)
 
     def limits_state(self) -> dict[str, tuple[float, float]]:
         """For a JSON text, by scope: its limit in polls a second, and until when it allows none."""

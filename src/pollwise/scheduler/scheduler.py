@@ -257,13 +257,13 @@ class Scheduler:
         self.saved_at = now
         return True
 
-    def hosts_may_be_asked(self, until: float) -> None:
-        """Any host may have been asked until this time, and is due its delay from then on.
+    def leave_hosts_alone(self, since: float) -> None:
+        """Leave each host alone for its delay from a time on: any may have been asked until then.
 
         For after a run that was killed, as what is loaded does not know of its latest polls; before
         the first event.
         """
-        self._hosts.may_be_asked(until)
+        self._hosts.leave_alone(since)
 
     def state(self) -> str:
         """What must survive a restart, as JSON: the budget's position, hosts, back-offs, prices.
@@ -420,7 +420,7 @@ class Scheduler:
         self._back_offs.load(saved.back_offs)
         self._hosts.load(saved.hosts, saved.limits, saved.answers_in)
         if saved.asked_until > -math.inf:
-            self.hosts_may_be_asked(saved.asked_until)
+            self.leave_hosts_alone(saved.asked_until)
         if saved.rate == self.budget.rate:
             self._cell_rate.next_at = saved.next_at
         self.saved_at = saved.saved_at

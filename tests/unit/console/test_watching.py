@@ -200,10 +200,13 @@ def test_first_copies_of_pages_added_meanwhile_count(terminal):
         assert shown._live_line().endswith("; first copies: 1 of 3")
 
 
-def test_pages_that_were_in_trouble_before_count_and_may_be_back(capsys):
+def test_pages_that_were_failing_or_gone_before_count_and_may_be_back(capsys):
     with shown_by() as shown:
         shown.begin(
-            first_copies=0, in_trouble={7: "", 9: None}, ahead=lambda: Ahead(None), end=lambda: None
+            first_copies=0,
+            failing_or_gone={7: "", 9: None},
+            ahead=lambda: Ahead(None),
+            end=lambda: None,
         )
         assert shown._line().endswith("2 failing or gone")
         shown.show(turn(Outcome.UNCHANGED), WATCHED)
@@ -211,9 +214,19 @@ def test_pages_that_were_in_trouble_before_count_and_may_be_back(capsys):
     assert f"  back  {URL}" in capsys.readouterr().err
 
 
-def test_what_an_earlier_run_has_told_of_pages_in_trouble_is_not_told_again(capsys):
+def test_what_an_earlier_run_has_told_of_pages_failing_or_gone_is_not_told_again(capsys):
     known = {1: "status 500", 2: None, 3: "status 500", 4: ""}
     watched = {i: Watched(Page(i, f"{URL}{i}", seen_at=None), PageMemory()) for i in range(6)}
+
+    def begin_again(shown: WatchDisplay, first_copies: int) -> None:
+        shown.begin(
+            first_copies=first_copies,
+            failing_or_gone=known,
+            gave_none=known,
+            ahead=lambda: Ahead(None),
+            end=lambda: None,
+        )
+        capsys.readouterr()
 
     def failed(page_id: int, error: str | None = "status 500") -> Progress:
         outcome = Outcome.GONE if error is None else Outcome.FAILED
@@ -221,14 +234,7 @@ def test_what_an_earlier_run_has_told_of_pages_in_trouble_is_not_told_again(caps
         return Progress((), (PollReport(PollResult(seen, PageMemory(), None, error)),), frozenset())
 
     with shown_by() as shown:
-        shown.begin(
-            first_copies=5,
-            in_trouble=known,
-            gave_none=known,
-            ahead=lambda: Ahead(None),
-            end=lambda: None,
-        )
-        capsys.readouterr()
+        begin_again(shown, first_copies=5)
         for turn_of in (failed(1), failed(2, None), failed(3, "status 503"), failed(4)):
             shown.show(turn_of, watched)
         shown.show(failed(3, "status 503"), watched)
@@ -241,21 +247,16 @@ def test_what_an_earlier_run_has_told_of_pages_in_trouble_is_not_told_again(caps
         told = capsys.readouterr().err.splitlines()
         assert told[1:] == ["first copies: 0 of 5; 5 pages gave none, and will be tried again"]
     with shown_by() as shown:
-        shown.begin(
-            first_copies=4,
-            in_trouble=known,
-            gave_none=known,
-            ahead=lambda: Ahead(None),
-            end=lambda: None,
-        )
-        capsys.readouterr()
+        begin_again(shown, first_copies=4)
         shown.show(failed(1), watched)
         assert capsys.readouterr().err == ""
 
 
 def test_a_page_is_not_back_that_never_was_there(capsys):
     with shown_by() as shown:
-        shown.begin(first_copies=1, in_trouble={7: ""}, ahead=lambda: Ahead(None), end=lambda: None)
+        shown.begin(
+            first_copies=1, failing_or_gone={7: ""}, ahead=lambda: Ahead(None), end=lambda: None
+        )
         shown.show(turn(Outcome.CHANGED, first=True), WATCHED)
         assert shown._line().endswith("0 failing or gone")
     assert "back" not in capsys.readouterr().err

@@ -80,7 +80,7 @@ class TestState:
         before.handle(HostBlocked(0.0, "blocked", 50.0))
         killed = scheduler(rate=100.0, crawl_delay=2.0)
         killed.load_state(before.state())
-        killed.hosts_may_be_asked(5.0)
+        killed.leave_hosts_alone(5.0)
         again = scheduler(rate=100.0, crawl_delay=2.0)
         again.load_state(killed.state())
         scopes = ("", "new", "paced", "blocked")
@@ -105,14 +105,14 @@ class TestState:
             state = some.state()
             some = scheduler(rate=100.0)
             some.load_state(state)
-            some.hosts_may_be_asked(kill * 600.0)
+            some.leave_hosts_alone(kill * 600.0)
             some.handle(Tick(kill * 600.0))
         assert some.host_free_at("slow", 2500.0) == 3001.0
 
     def test_after_a_kill_hosts_do_not_rest_for_a_clock_that_was_ahead(self):
         before = scheduler(rate=100.0)
         before.handle(Tick(1e6))
-        before.hosts_may_be_asked(1e6)
+        before.leave_hosts_alone(1e6)
         after = scheduler(rate=100.0)
         after.load_state(before.state())
         after.begin(10.0)
