@@ -55,7 +55,9 @@ class StoreBusyError(StoreError):
 
 
 class StoreDiskError(StoreError):
-    """The disk took no more: it is full, a quota is used up, or it fails; that may pass."""
+    """The disk took no more: it is full, a quota is used up, it fails or is read-only; that may
+    pass.
+    """
 
 
 class StoreInUseError(StoreError):

@@ -100,9 +100,15 @@ class Answering:
         if self._process.is_started:  # for an earlier run
             yield
             return
-        self._say(self._where)
+        self._tell_where()
         with self._waiting_room:
             yield
+
+    def _tell_where(self) -> None:
+        """Say where to ask, the first time."""
+        if self._where:
+            self._say(self._where)
+        self._where = ""
 
     @asynccontextmanager
     async def beside(self, figures: Callable[[], RunFigures]) -> AsyncIterator[None]:
@@ -162,6 +168,7 @@ class Answering:
         now = time.time()
         stopped = Stopped(why, now, now + seconds)
         again_at = datetime.fromtimestamp(stopped.again_at, UTC)
+        self._tell_where()
         self._process.start()
         self._process.tell(stopped.encode())
         again = f"polling has stopped, and is tried again at {again_at:%H:%M:%S} UTC"

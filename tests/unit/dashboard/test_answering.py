@@ -214,7 +214,8 @@ def test_a_full_disk_has_polling_tried_again_after_ever_longer_pauses(
     ]
     assert [stop.why for stop in told if stop] == list(map(str, (FULL, FULL, IN_USE, FULL)))
     again = r"; polling has stopped, and is tried again at \d\d:\d\d:\d\d UTC"
-    assert all(re.search(again, line) for line in lines[1:])
+    assert lines[0].startswith("open http://127.0.0.1:")
+    assert [bool(re.search(again, line)) for line in lines] == [False, True, True, True, True]
 
 
 @pytest.mark.parametrize("error", [StoreError("x.db is damaged"), IN_USE, InputError("no")])

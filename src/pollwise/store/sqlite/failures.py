@@ -36,7 +36,10 @@ _MENDS = {
     errno.EACCES: "check the permissions of the file and its folder",
     errno.EPERM: "check the permissions of the file and its folder",
     errno.EROFS: "choose a file on a disk that can be written",
+    errno.EIO: "check the disk",
 }
+_OF_DISK = FULL_DISK | {errno.EIO, errno.EROFS}
+"""A disk that fails is often made read-only by the system."""
 
 
 @contextmanager
@@ -44,7 +47,7 @@ def reported(path: Path) -> Iterator[None]:
     """Turns errors of file, disk and operating system into a `StoreError` of one line.
 
     It is a `StoreBusyError` if another program did not give up its lock within ten seconds, and a
-    `StoreDiskError` if the disk takes no more.
+    `StoreDiskError` if the disk takes no more, fails or is read-only.
 
     Other errors of SQLite are bugs of ours and pass.
     """
@@ -68,7 +71,7 @@ def reported(path: Path) -> Iterator[None]:
         # SQLite may quote a statement of several lines.
         raise kind(f"{path} {cause.format(path=path)} ({one_line(error)})") from error
     except OSError as error:
-        reason = StoreDiskError if error.errno in FULL_DISK else StoreError
+        reason = StoreDiskError if error.errno in _OF_DISK else StoreError
         mend = _MENDS.get(error.errno or 0, "choose another file")
         raise reason(f"{path} cannot be used: {error.strerror}; {mend}") from error
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pollwise.errors import StoreError
+from pollwise.errors import StoreDiskError, StoreError
 from pollwise.store import Store
 from pollwise.store.sqlite.failures import reported
 
@@ -38,19 +38,21 @@ def test_a_database_that_another_program_writes_to_is_told(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "mend"),
+    ("number", "mend", "kind"),
     [
-        (errno.ENOSPC, "free some space"),
-        (errno.EACCES, "check the permissions"),
-        (errno.EROFS, "choose a file on a disk that can be written"),
-        (errno.ENAMETOOLONG, "choose another file"),
+        (errno.ENOSPC, "free some space", StoreDiskError),
+        (errno.EACCES, "check the permissions", StoreError),
+        (errno.EROFS, "choose a file on a disk that can be written", StoreDiskError),
+        (errno.EIO, "check the disk", StoreDiskError),
+        (errno.ENAMETOOLONG, "choose another file", StoreError),
     ],
 )
 def test_what_the_operating_system_refuses_is_told_with_a_mend(
-    path: Path, number: int, mend: str
+    path: Path, number: int, mend: str, kind: type[StoreError]
 ) -> None:
     with pytest.raises(StoreError) as caught, reported(path):
         raise OSError(number, os.strerror(number))
+    assert type(caught.value) is kind
     assert_one_line(caught.value, path, os.strerror(number), mend)
 
 
