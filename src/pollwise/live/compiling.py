@@ -87,7 +87,8 @@ class _Preparation:
         self._pages = pages
         self._tell = tell
         self._stopped = False
-        self._thread = threading.Thread(target=self._prepare, daemon=True, name="preparing")
+        # No daemon: the interpreter would crash that goes down in the middle of a compilation.
+        self._thread = threading.Thread(target=self._prepare, name="preparing")
         self._process: SpawnProcess | None = None
 
     def start(self) -> None:
