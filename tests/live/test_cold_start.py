@@ -24,6 +24,8 @@ from pollwise.settings import WatchSettings, read_settings
 from pollwise.store import Store
 from pollwise.testing.webserver import MisbehavingServer
 
+from .preparing import HANGUPS_HEEDED, prepared
+
 PATIENCE = 60.0
 """Seconds after which a process that says nothing is a failure."""
 
@@ -160,6 +162,7 @@ async def test_a_collection_that_compiles_says_so_to_who_asks(tmp_path: Path) ->
     with Store.open(db) as store:
         store.start_run(0.0, {"topic": asdict(topic("whales"))}, None)
     process = await asyncio.create_subprocess_exec(
+        *prepared(HANGUPS_HEEDED),
         *(sys.executable, "-c", "from pollwise.cli import main; main()"),
         *("serve", "--db", str(db), "--port", "0"),
         env={
@@ -168,6 +171,7 @@ async def test_a_collection_that_compiles_says_so_to_who_asks(tmp_path: Path) ->
             "NUMBA_CACHE_DIR": str(tmp_path / "kernels"),
         },
         stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
     )
     try:
         assert process.stderr is not None
@@ -181,6 +185,10 @@ async def test_a_collection_that_compiles_says_so_to_who_asks(tmp_path: Path) ->
         ):
             assert (answer.status, answer.headers["Retry-After"]) == (503, "2")
             assert "it compiles, this takes about half a minute" in await answer.text()
+        process.send_signal(signal.SIGHUP)  # it waits for the run
+        while b"restart it" not in told:
+            told = await asyncio.wait_for(process.stderr.readline(), PATIENCE)
+            assert told, "it ended"
     finally:
         process.kill()
         await process.communicate()

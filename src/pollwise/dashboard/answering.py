@@ -18,9 +18,10 @@ from pollwise.dashboard.stopped import Stopped
 from pollwise.dashboard.terms import OTHER_TOKEN, AnsweringTerms, peer_told
 from pollwise.dashboard.waiting_room import WaitingRoom
 from pollwise.errors import InputError, StoreDiskError, StoreInUseError
+from pollwise.live.hangups import heed_hangups
 from pollwise.live.run_figures import RunFigures, encode
 from pollwise.live.service_manager import service_manager
-from pollwise.live.session import ends_as_now, has_terminal
+from pollwise.live.session import signals_as_now
 from pollwise.store import Place, Store
 from pollwise.web.own_servers import (
     address_of,
@@ -75,10 +76,16 @@ class Answering:
         from pollwise.dashboard.server import answer
 
         async def answering() -> None:
-            stop = asyncio.Event()
+            stop, loop = asyncio.Event(), asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, stop.set)
+                loop.add_signal_handler(number, stop.set)
             manager = service_manager()
+
+            def reload() -> None:  # there is nothing to read anew
+                manager.reloading()
+                manager.ready()
+
+            heed_hangups(loop, end=stop.set, reload=reload)
             async with manager.watched():
                 manager.ready()
                 await answer(self._terms, self._listener, stop)
@@ -87,8 +94,6 @@ class Answering:
         Store.open_readonly(self._terms.db).close()  # before anybody is told to come
         self._say(self._where)
         gc.enable()
-        if not has_terminal():
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # there is nothing to read anew
         uvloop.run(answering())
 
     @contextmanager
@@ -173,7 +178,7 @@ class Answering:
         self._process.tell(stopped.encode())
         again = f"polling has stopped, and is tried again at {again_at:%H:%M:%S} UTC"
 
-        heed_ends = ends_as_now()
+        heed_as_before = signals_as_now()
 
         async def waiting() -> bool:
             over, is_ending = asyncio.Event(), False
@@ -192,8 +197,7 @@ class Answering:
                 reload()
                 over.set()
 
-            if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-                loop.add_signal_handler(signal.SIGHUP, end if has_terminal() else go_on)
+            heed_hangups(loop, end=end, reload=go_on)
             self._say(f"{why}; {again}")  # only now, as who reads it may send a signal
             async with manager.watched():
                 manager.ready()
@@ -207,7 +211,7 @@ class Answering:
 
         goes_on = uvloop.run(waiting())
         if goes_on:
-            heed_ends()
+            heed_as_before()
         return goes_on
 
 

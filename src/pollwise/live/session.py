@@ -7,7 +7,6 @@ state of the last run, and then runs the loop and records everything.
 import asyncio
 import gc
 import math
-import os
 import signal
 import sys
 from collections.abc import (
@@ -33,6 +32,7 @@ from pollwise.kernel_folder import what_compiles
 from pollwise.live.clock import Clock, LiveClock, wait_until_set
 from pollwise.live.compiling import has_compiled, preparing, rehearse
 from pollwise.live.garbage import short_searches
+from pollwise.live.hangups import heed_hangups
 from pollwise.live.incoming import Incoming
 from pollwise.live.journal import InitialState, Journal, was_killed
 from pollwise.live.loop import run
@@ -61,9 +61,8 @@ __all__ = [
     "Besides",
     "Run",
     "Session",
-    "ends_as_now",
-    "has_terminal",
     "run_until_stopped",
+    "signals_as_now",
 ]
 
 T = TypeVar("T")
@@ -375,7 +374,8 @@ def run_until_stopped(
     process, and what was not committed is polled again by the next one.
 
     SIGHUP calls `reload` (None: nothing can be taken in, which `say` is told) or, at a terminal,
-    which is hung up then, ends the run. The service manager hears of all that.
+    which is hung up then, ends the run; see `NotedHangup` for one that comes before. The service
+    manager hears of all that.
 
     `latest_time` gives the latest time that is stored: see `wait_until_set`.
 
@@ -384,7 +384,7 @@ def run_until_stopped(
     took no more while it was to go on.
     """
     is_over = False
-    heed_ends = ends_as_now()
+    heed_as_before = signals_as_now()
 
     async def started(run: Run[T], clock: LiveClock) -> T:
         stop = asyncio.Event()
@@ -408,9 +408,7 @@ def run_until_stopped(
         loop = asyncio.get_running_loop()
         for one in _ENDS:
             loop.add_signal_handler(one, end)
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` has it
-            hung_up = end if has_terminal() else reload or partial(_nothing_taken_in, say)
-            loop.add_signal_handler(signal.SIGHUP, hung_up)
+        heed_hangups(loop, end=end, reload=reload or partial(_nothing_taken_in, say))
         minding = asyncio.ensure_future(clock.mind(stop))
         try:
             with short_searches():
@@ -427,39 +425,30 @@ def run_until_stopped(
         except StoreDiskError as error:
             if is_over:  # there is nothing to go on with
                 raise StoreError(str(error)) from error
-            heed_ends()
+            heed_as_before()
             raise
         goes_on = clock.is_apart and not is_over
         if goes_on:
-            heed_ends()
+            heed_as_before()
         gc.collect()  # asyncio then tells of errors in tasks for which nobody has waited
         if not goes_on:
             return result
         say(f"the clock of this machine was set by {clock.moved:+,.0f} s: going on by it")
 
 
-def ends_as_now() -> Callable[[], None]:
-    """What has Ctrl-C and SIGTERM heeded as they are now, after an event loop that heeded them.
+def signals_as_now() -> Callable[[], None]:
+    """What has Ctrl-C, SIGTERM and SIGHUP heeded as they are now, after an event loop that did so.
 
     A loop of uvloop that is closed keeps its handlers, which do nothing any more: no signal would
     end what comes next.
     """
-    handlers = {one: signal.getsignal(one) for one in _ENDS}
+    handlers = {one: signal.getsignal(one) for one in (*_ENDS, signal.SIGHUP)}
 
     def heed() -> None:
         for one, handler in handlers.items():
             signal.signal(one, handler)
 
     return heed
-
-
-def has_terminal() -> bool:
-    """Whether there is a terminal that may be hung up."""
-    try:
-        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
-    except OSError:
-        return False
-    return True
 
 
 def _nothing_taken_in(say: Callable[[str], None]) -> None:

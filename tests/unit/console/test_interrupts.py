@@ -45,6 +45,25 @@ def test_another_signal_ends_it_at_once(number: signal.Signals) -> None:
     assert -ended.returncode in (signal.SIGINT, signal.SIGTERM)
 
 
+def test_a_hangup_without_a_terminal_waits_and_nohup_stays() -> None:
+    """It ended a collection that compiled, without a word."""
+    hung_up = "signal.raise_signal(signal.SIGHUP)\nprint(repr(signal.getsignal(signal.SIGHUP)))\n"
+    said = {}
+    for handler in ("SIG_DFL", "SIG_IGN"):
+        before = f"import signal\nsignal.signal(signal.SIGHUP, signal.{handler})\n"
+        ended = subprocess.run(
+            [sys.executable, "-c", f"{before}{GETS_READY}{hung_up}"],
+            capture_output=True,
+            text=True,
+            start_new_session=True,
+            timeout=60,
+        )
+        assert ended.returncode == 0
+        said[handler] = ended.stdout
+    assert "NotedHangup" in said["SIG_DFL"]
+    assert "SIG_IGN" in said["SIG_IGN"]
+
+
 def ended_after(code: str, *signalled: signal.Signals) -> subprocess.CompletedProcess[str]:
     """The end of a process, which gets these signals once it has written something."""
     writing = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, bufsize=0)

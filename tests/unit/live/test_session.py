@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pollwise.live.clock import LiveClock
+from pollwise.live.hangups import NotedHangup, has_terminal
 from pollwise.live.session import Run, Session, run_until_stopped
 from pollwise.policies.collecting.oracles import RandomOrder
 from pollwise.relevance.topic import topic
@@ -83,6 +84,31 @@ def test_who_ends_it_between_two_runs_is_heard():
         for one, handler in zip(ends, before, strict=True):
             signal.signal(one, handler)
     assert (runs, sorted(heard)) == (2, sorted(ends))
+
+
+@pytest.mark.skipif(has_terminal(), reason="a hangup of the terminal ends a run")
+@pytest.mark.parametrize("hung_up_in", [1, 2])
+def test_a_hangup_before_a_run_or_between_two_is_taken_in_by_the_next(hung_up_in: int):
+    told: list[int] = []
+    runs = 0
+
+    def begin(clock: LiveClock) -> Run[None]:
+        nonlocal runs
+        runs += 1
+        if runs == hung_up_in:  # to compile takes a while
+            os.kill(os.getpid(), signal.SIGHUP)
+
+        async def run(stop: asyncio.Event) -> None:
+            clock.is_apart = runs < 3
+
+        return run
+
+    before = signal.signal(signal.SIGHUP, NotedHangup())
+    try:
+        run_until_stopped(begin, print, lambda: told.append(runs))
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (runs, told) == (3, [hung_up_in])
 
 
 def test_who_ends_it_while_garbage_is_searched_between_two_runs_is_heard():
