@@ -21,9 +21,9 @@ _SILENT = 2.0
 
 def notify(text: str) -> None:
     """Print a line that says whose it is."""
-    from pollwise.console.streams import stderr
+    from pollwise.console.streams import on_one_line, stderr
 
-    stderr().print(f"pollwise: {text}", soft_wrap=True)
+    stderr().print(on_one_line(f"pollwise: {text}"), soft_wrap=True)
 
 
 @contextmanager

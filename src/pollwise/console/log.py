@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
-from pollwise.console.streams import stderr
+from pollwise.console.streams import on_one_line, stderr
 from pollwise.console.tables import brief, moment, short
 
 __all__ = ["LogFormat", "notices_in", "object_line", "page_line", "plain_line"]
@@ -43,9 +43,9 @@ def plain_line(form: LogFormat, text: str, *, level: str = "info") -> str:
         case LogFormat.json:
             return object_line(time.time(), "notice", level, {"notice": text})
         case LogFormat.systemd:
-            return f"<{_LEVELS[level]}>{text}"
+            return on_one_line(f"<{_LEVELS[level]}>{text}")
         case LogFormat.text:
-            return text
+            return on_one_line(text)
 
 
 def page_line(form: LogFormat, at: float, news: str, url: str, *, level: str = "info") -> str:

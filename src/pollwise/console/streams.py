@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-__all__ = ["clean", "drop_stdout", "progress_line", "stderr", "stdout"]
+__all__ = ["clean", "drop_stdout", "on_one_line", "progress_line", "stderr", "stdout"]
 
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, but for tab and line feed
@@ -35,6 +35,15 @@ def clean(text: str) -> str:
     width), tags and lone surrogates. What was laid out with them is no wider without.
     """
     return _UNSEEN.sub("", text)
+
+
+def on_one_line(text: str) -> str:
+    """A message on one line: what it names, such as a file, may have ends of lines.
+
+    >>> print(on_one_line("new\\nline.db does not exist"))
+    new\\nline.db does not exist
+    """
+    return text.replace("\n", "\\n")
 
 
 class _CleanConsole(Console):

@@ -12,7 +12,7 @@ import sys
 
 import uvloop
 
-from pollwise.console.streams import stderr
+from pollwise.console.streams import on_one_line, stderr
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.server import answer
 from pollwise.dashboard.stopped import Stopped
@@ -37,7 +37,7 @@ def main() -> int:
         make_room()
         uvloop.run(_answer(socket.socket(fileno=int(sys.argv[1]))))
     except PollwiseError as error:
-        stderr().print(f"pollwise: {error}", soft_wrap=True)
+        stderr().print(on_one_line(f"pollwise: {error}"), soft_wrap=True)
         return 2
     return 0
 

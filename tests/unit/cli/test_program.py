@@ -159,6 +159,14 @@ def test_what_cannot_be_used(run, tmp_path, words, parts):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("words", [("list", "--db"), ("watch", "--file"), ("check-config",)])
+def test_a_message_that_names_a_file_of_two_lines_is_one(run, tmp_path, words):
+    answer = run(*words, str(tmp_path / "two\nlines"))
+    assert answer.status == 2
+    [line] = answer.err.splitlines()
+    assert "two\\nlines" in line
+
+
 def test_a_line_of_a_url_list_that_is_none(run, tmp_path):
     (tmp_path / "urls.txt").write_text(f"{SITE}/a\n{SITE}/b wight=3\n")
     assert_refused(run("watch", "--file", "urls.txt"), "urls.txt, line 2", "'wight=3'", "weight=")

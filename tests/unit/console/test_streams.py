@@ -21,6 +21,7 @@ from rich.text import Text
 import pollwise
 from pollwise.cli.answers import print_json
 from pollwise.console.collecting import CollectDisplay
+from pollwise.console.log import LogFormat, plain_line
 from pollwise.console.streams import clean, progress_line, stderr, stdout
 from pollwise.relevance.topic import topic
 from pollwise.store import Store
@@ -131,6 +132,12 @@ def test_news_of_a_page_are_one_line(capsys, tmp_path):
     display = CollectDisplay(subject="whales", budget="1/hour", db=tmp_path / "x.db")
     display._tell(0.0, "0.5  A title\n1970-01-01 00:00:01  changed", "http://a.example/")
     assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+@pytest.mark.parametrize("form", [LogFormat.text, LogFormat.systemd])
+def test_a_notice_is_one_line(form):
+    line = plain_line(form, "database two\nlines.db")
+    assert line.endswith("database two\\nlines.db")
 
 
 def test_nothing_else_prints():
