@@ -38,9 +38,9 @@ def check_config(
     from pollwise.web.url_list import read_url_list
 
     configuration = read_configuration(file)
-    told = settings_of(configuration, configuration.db or DB)
-    read_own_headers(WatchSettings(**told), configuration.headers)
-    read_token(WatchSettings(**told))
+    told = WatchSettings(**settings_of(configuration, configuration.db or DB))
+    read_own_headers(told, configuration.headers)
+    read_token(told)
     all_receivers_of(configuration)
     pages = len(configuration.pages)
     if configuration.file is not None:
@@ -51,6 +51,8 @@ def check_config(
     secret = f", {count(headers, 'secret header')}" if headers else ""
     receivers = len(configuration.notify)
     told_of = f", {count(receivers, 'receiver')} of notices" if receivers else ""
+    if (doubt := told.quiet_hours().doubt) is not None:
+        notify(doubt)
     notify(f"{file} can be used: {settings}, {count(pages, 'page')}{secret}{told_of}")
 
 
