@@ -3,9 +3,10 @@
 A stored version is a `response` record: the head of the answer and the body. Of the head those
 headers are missing that `kept_head` leaves out. The store has the body without its content coding
 and transfer coding, so the headers that tell of these begin with `X-Crawler-`, as in the files of
-Common Crawl, and Content-Length is that of the body in the record. A version without a head is a
-`resource` record: its body was made by a browser, or an earlier pollwise kept none. The URL is that
-of the page, also if redirects led to the answer.
+Common Crawl, and Content-Length is that of the body in the record. Bytes of a head that are not
+ASCII are percent-encoded. A version without a head is a `resource` record: its body was made by a
+browser, or an earlier pollwise kept none. The URL is that of the page, also if redirects led to the
+answer.
 
 A poll that found the same body again is a `revisit` record with the profile
 identical-payload-digest (section 6.7.2) and no block, which refers to the version before. That is
@@ -13,6 +14,7 @@ known of the latest polls of each page only, and not of polls that found other b
 visible text.
 """
 
+import re
 import uuid
 from bisect import bisect_right
 from collections import defaultdict
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["write_warc"]
 
 _PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _ENCODINGS = (b"content-encoding", b"transfer-encoding")
 _CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
@@ -81,6 +84,8 @@ def _head_of_decoded(head: bytes, size: int) -> bytes:
     >>> _head_of_decoded(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip", 5)
     b'HTTP/1.1 200 OK\r\nX-Crawler-Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\n'
     """
+    # warcio does so with most headers, and fails of others and of the status line.
+    head = _NOT_ASCII.sub(lambda byte: b"%%%02X" % ord(byte[0]), head)
     length = b"%d" % size
     status_line, *headers = head.split(b"\r\n")
     lines = [status_line]

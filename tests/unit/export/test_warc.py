@@ -136,6 +136,31 @@ def test_a_version_with_a_head_is_a_response(answers: Path) -> None:
     assert (second.block, second.http) == (b"", ("200", [("Content-Length", "0")]))
 
 
+@pytest.mark.parametrize(
+    ("head", "status", "header"),
+    [
+        (b"HTTP/1.1 200 \xff\xfe\r\nServer: x", "200 %FF%FE", ("Server", "x")),
+        (
+            b'HTTP/1.1 200 OK\r\nLink: \xe9; name="\xc3\xbc"',
+            "200 OK",
+            ("Link", '%E9; name="%C3%BC"'),
+        ),
+    ],
+)
+def test_a_head_of_any_bytes_is_written(
+    tmp_path: Path, head: bytes, status: str, header: tuple[str, str]
+) -> None:
+    """One server kept a whole collection from being written."""
+    db, path = tmp_path / "x.db", tmp_path / "x.warc.gz"
+    with Store.open(db) as store:
+        store.add_pages([NewPage(SITE)], now=0.0)
+        version = Version(0, 1.0, "text/html", b"<p>", "one", head)
+        poll = PollResult(Observation(0, 1.0, Outcome.CHANGED), PageMemory(), version)
+        store.commit(Batch(polls=(poll,)))
+    assert export_collection(db, path, now=0.0) == 1
+    assert records(path)[1].http == (status, [header, ("Content-Length", "3")])
+
+
 @pytest.mark.parametrize("kind", ["db", "answers"])
 def test_warcio_finds_nothing_wrong(kind: str, request: pytest.FixtureRequest) -> None:
     db = request.getfixturevalue(kind)
