@@ -140,6 +140,18 @@ async def test_it_hears_of_a_collection(manager, server):
     assert await manager.process.wait() == 0
 
 
+async def test_it_is_not_left_waiting_by_what_has_nothing_to_read_anew(manager, tmp_path):
+    Store.open(tmp_path / "pollwise.db").close()
+    await manager.start("serve", "--port", "0", "--no-polling")
+    await manager.until("READY=1")
+    manager.process.send_signal(signal.SIGHUP)
+    await manager.until("RELOADING=1")
+    await manager.until("READY=1")
+    manager.process.send_signal(signal.SIGTERM)
+    await manager.until("STOPPING=1")
+    assert await manager.process.wait() == 0
+
+
 async def test_it_hears_that_a_full_disk_has_stopped_polling(manager, server, tmp_path):
     server.set_page("/page", os.urandom(900_000), content_type="image/png")
     with Store.open(tmp_path / "pollwise.db") as store:
