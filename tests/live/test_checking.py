@@ -277,6 +277,22 @@ async def test_check_leaves_a_host_alone_as_its_watch_would(site, tmp_path, monk
     assert site.asked == []
 
 
+@pytest.mark.parametrize(("seconds_ago", "is_asked"), [(1.0, False), (1_000.0, True)])
+async def test_check_after_a_watch_was_killed_leaves_the_host_alone_for_its_delay(
+    site, tmp_path, seconds_ago, is_asked
+):
+    serve(site)
+    db, began_at = tmp_path / "pages.db", time.time() - seconds_ago
+    with Store.open(db) as store:
+        store.add_pages([NewPage(site.url("/"), site.host)], now=began_at)
+        store.start_run(began_at, WatchSettings(crawl_delay=100.0).recorded(), None)
+        store.commit(Batch(states={"run under way": b"yes"}))
+    answer = await check(site.url("/"), db)
+    # Its robots.txt comes first, and the page would wait for that.
+    assert "would wait too long for its turn" in answer.error
+    assert bool(site.asked) is is_asked
+
+
 async def test_a_part_is_unmasked_for_good_and_that_is_no_change(site, clock, tmp_path):
     serve(site)
     db = tmp_path / "pages.db"

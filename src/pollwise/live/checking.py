@@ -14,6 +14,7 @@ from pollwise.insight.noise import MaskedPart, masked_part, masked_parts
 from pollwise.insight.words import duration
 from pollwise.live.clock import LiveClock
 from pollwise.live.control import ask
+from pollwise.live.journal import was_killed
 from pollwise.live.opening import opened_again
 from pollwise.live.requests import LeaveHost
 from pollwise.live.web_polling import fetching
@@ -122,8 +123,10 @@ def check_page(
     the database. `InputError` if they cannot be read.
 
     Two that ask a host know nothing of each other's pace. So a watch of the database that runs is
-    asked to begin no poll of this host meanwhile, and if none runs, none can begin. `StoreError`
-    if it does not answer, or if something else writes to the database. `say`: see `opened`.
+    asked to begin no poll of this host meanwhile, and if none runs, none can begin. If one was
+    killed, what it asked last is not stored: the host is left alone for its delay first.
+    `StoreError` if one that runs does not answer, or if something else writes to the database.
+    `say`: see `opened`.
     """
     address = canonical(url)
     read_selectors(select, "--select")
@@ -140,7 +143,7 @@ def check_page(
     except StoreInUseError:
         opened, is_beside = Store.open_readonly(db), True
     with opened as store:
-        known = _known(store, address)
+        known = _known(store, address, is_beside=is_beside)
         known = replace(known, settings=replace(known.settings, **fetch_settings))
         if render is not None and render != known.render:  # its copy says nothing of this one
             known = replace(known, render=render, memory=PageMemory())
@@ -153,7 +156,7 @@ def check_page(
         return asyncio.run(_check_beside(leave, address, known, allow_private))
 
 
-def _known(store: Store, address: str) -> _Known:
+def _known(store: Store, address: str, *, is_beside: bool) -> _Known:
     record, settings = store.find_page(address), latest_settings(store)
     if record is None:
         raise InputError(f"{address} is not watched in {store.path}: leave out --db")
@@ -164,7 +167,11 @@ def _known(store: Store, address: str) -> _Known:
         scheduler.restore([record.page], store.scheduler_state())
     except StateError as error:
         raise damaged_run(store.path) from error
-    scheduler.begin(time.time())
+    now = time.time()
+    scheduler.begin(now)
+    if not is_beside and was_killed(store):
+        # As the next run does; but a host is not to wait for what was killed long ago.
+        scheduler.leave_hosts_alone(min(now, store.latest_time() + settings.timeout))
     return _Known(
         record.memory,
         Parts.of(record.page),
