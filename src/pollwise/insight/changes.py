@@ -47,7 +47,7 @@ class ListedChange:
     it gone. `kind` is what happened, `status` the HTTP status by which the page is gone (None: it
     is not). `id` is its own for ever, `seq` its number in the database. `title` is that of the page
     (empty: none), `tags` and `name` (what somebody calls it; empty: nobody does) are those that it
-    has now. `reverted`: back to a version seen before. `removed` and `added` are as in
+    has now. `reverted`: back to a version seen before. `removed`, `added` and `further` are as in
     `Difference`; `items` are the new ones of a feed. `read`: somebody has marked it so.
     """
 
@@ -66,6 +66,7 @@ class ListedChange:
     read: bool = False
     kind: ChangeKind = ChangeKind.CHANGED
     status: int | None = None
+    further: int = 0
 
     @property
     def called(self) -> str:
@@ -111,6 +112,7 @@ class HistoryEntry:
     items: tuple[FoundItem, ...]
     kind: ChangeKind | None = None
     status: int | None = None
+    further: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +228,7 @@ def listed_with(store: StoreReader, change: StoredChange, found: Difference) -> 
         read=change.read,
         kind=change.kind,
         status=change.status,
+        further=found.further,
     )
 
 
@@ -437,4 +440,5 @@ def _entry(
         items=found.items,
         kind=None if change is None else change.kind,
         status=None if change is None else change.status,
+        further=found.further,
     )

@@ -15,6 +15,8 @@ _MOST_CHARACTERS = 300
 """Of a line."""
 MOST_IN_FULL = 20
 """Changes of a notice; of the others it says which pages."""
+_MOST_ITEMS = 10
+"""Of a change of a feed that are named."""
 _HEADS = {
     ChangeKind.CHANGED: "Changed",
     ChangeKind.GONE: "Gone",
@@ -45,8 +47,8 @@ def title_of_all(changes: Sequence[ListedChange]) -> str:
 
 
 def difference_lines(change: ListedChange) -> list[str]:
-    """What went and what came, or the first new items of a feed, a line each."""
-    return [_short(line) for line in lines_of(change)]
+    """What went and what came, or the first new items of a feed with their addresses."""
+    return [_short(line) for line in lines_of(change, _MOST_ITEMS, addresses=True)]
 
 
 def text_of(changes: Sequence[ListedChange], now: float, db: Place) -> str:
