@@ -159,7 +159,9 @@ def _selected(
     """The blocks that the selectors name, without the elements and values that are ignored."""
     for selector in (*select, *ignore):
         if selector.language not in _LANGUAGES.get(view.kind, ("re",)):
-            raise UnreadableError(f"{selector} names no part of {_NAMES[view.kind]}")
+            given = " or ".join(_WRITTEN[name] for name in _LANGUAGES.get(view.kind, ("re",)))
+            mend = f"; give {given}" if given else ""
+            raise UnreadableError(f"{selector} names no part of {_NAMES[view.kind]}{mend}")
     chosen, dropped = _structural(select), _structural(ignore)
     whole = _blocks(text, view.kind, [], dropped)[0] if dropped else list(view.blocks)
     if not select:
@@ -219,6 +221,12 @@ _LANGUAGES: dict[Kind, tuple[Language, ...]] = {
     "xml": ("xpath", "re"),
     "json": ("json", "re"),
     "bytes": (),
+}
+_WRITTEN: dict[Language, str] = {
+    "css": "CSS",
+    "xpath": "xpath:...",
+    "json": "json:...",
+    "re": "re:...",
 }
 _NAMES: dict[Kind, str] = {
     "page": "HTML",
