@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from pollwise.errors import InputError
 from pollwise.importing.tables import is_table, read_table
+from pollwise.types import Observation, Outcome
 
 from .one_line import read_or_refused
 
@@ -76,3 +77,50 @@ def test_a_table_that_cannot_be_read_is_refused():
 @given(st.text(alphabet='url,;\t\n"a:/ ', max_size=60))
 def test_any_text_is_read_or_refused_by_a_line(text):
     read_or_refused(read_table, f"url,name\n{text}".encode())
+
+
+CHECKS = b"""page,checked_at,changed
+http://a.example/,2026-05-03T00:00Z,1
+http://a.example/,2026-05-01T02:00+02:00,yes
+http://b.example/,1777593600.0,0
+http://a.example/,2026-05-02,FALSE
+http://a.example/,2026-05-02,1
+"""
+
+
+def test_past_checks_are_in_the_order_of_time_each_once():
+    read = read_table(CHECKS)
+    assert [page.url for page in read.pages] == ["http://a.example/", "http://b.example/"]
+    day, begin = 86_400.0, 1_777_593_600.0
+    first = Observation(-1, begin, Outcome.CHANGED)
+    assert read.checks == {
+        "http://a.example/": (
+            first,
+            Observation(-1, begin + day, Outcome.CHANGED),
+            Observation(-1, begin + 2 * day, Outcome.CHANGED),
+        ),
+        "http://b.example/": (first,),
+    }
+    assert read.left_out == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        (b"http://a.example/,1777593600000,1", "checked_at=1777593600000.0 is too large for UTC"),
+        (b"http://a.example/,46083.7,1", "checked_at 46083.7 is before 1990; give UTC seconds"),
+        (b"http://a.example/,1.5.2026,1", "checked_at='1.5.2026' must be a time: "),
+        (b"http://a.example/,,1", "checked_at='' must be a time: "),
+        (b"http://a.example/,2026-05-01,maybe", "changed is 'maybe'; give 0 or 1, for no or yes"),
+        (b",2026-05-01,1", "there is no URL in it"),
+    ],
+)
+def test_checks_that_cannot_be_used_are_left_out(row, why):
+    read = read_table(CHECKS + row)
+    assert len(read.pages) == 2
+    [line] = read.left_out
+    assert line.startswith(f"line 7: {why}")
+
+
+def test_a_row_that_is_wrong_brings_no_page():
+    assert read_table(b"page,checked_at,changed\nhttp://a.example/,x,1\n").pages == ()
