@@ -14,7 +14,7 @@ __all__ = ["MOST_IN_FULL", "difference_lines", "headline", "text_of", "title_of"
 _MOST_CHARACTERS = 300
 """Of a line."""
 MOST_IN_FULL = 20
-"""Changes of a notice; of the others it says which pages."""
+"""Changes of a notice; of the others it says which pages, and the new items of feeds."""
 _MOST_ITEMS = 10
 """Of a change of a feed that are named."""
 _HEADS = {
@@ -60,11 +60,9 @@ def text_of(changes: Sequence[ListedChange], now: float, db: Place) -> str:
 
 
 def _in_short(change: ListedChange) -> str:
-    return (
-        change.url
-        if change.kind.is_of_content
-        else f"{change.url} ({happened(change.kind, change.status)})"
-    )
+    if not change.kind.is_of_content:
+        return f"{change.url} ({happened(change.kind, change.status)})"
+    return "\n".join([change.url, *(difference_lines(change) if change.items else ())])
 
 
 def _lines(change: ListedChange, now: float, db: Place) -> list[str]:
