@@ -129,7 +129,17 @@ def require_object(name: str, value: object, kind: type | UnionType, demand: str
         raise InputError(
             f"{name} is the class {value.__name__}; give an object, such as {value.__name__}()"
         )
-    require(name, value, isinstance(value, kind), demand)
+    demanded = _methods(kind)
+    missing = [each for each in demanded if not callable(getattr(value, each, None))]
+    is_partly = 0 < len(missing) < len(demanded)
+    lacks = f": it lacks the methods {', '.join(missing)}" if is_partly else ""
+    require(name, value, isinstance(value, kind), demand + lacks)
+
+
+def _methods(kind: type | UnionType) -> list[str]:
+    """What a protocol asks for; nothing of another kind."""
+    is_protocol = getattr(kind, "_is_protocol", False)
+    return [name for name in vars(kind) if not name.startswith("_")] if is_protocol else []
 
 
 def require_shares(owner: str, shares: Mapping[str, float]) -> None:

@@ -1,14 +1,14 @@
 """`pollwise.toml`: what a watch is told, in a file; its keys, and the schema made from them.
 
 Keys of `[watch]` are the long names of the options. A key that is not known is an error that names
-the nearest known one. Secrets are no part of the file: a value `{ env = "NAME" }` is that of an
-environment variable, `{ file = "PATH" }` the text of a file.
+the nearest known one, or all of them. Secrets are no part of the file: a value `{ env = "NAME" }`
+is that of an environment variable, `{ file = "PATH" }` the text of a file.
 """
 
 import difflib
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -206,15 +206,18 @@ def _document(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read ({why}); name a configuration file") from error
 
 
+def _all(known: Sequence[str]) -> str:
+    return f"{', '.join(known[:-1])} and {known[-1]}"
+
+
 def _check_keys(told: Iterable[str], known: Iterable[str], place: str, what: str) -> None:
     known = list(known)
     for name in told:
         if name not in known:
             shown = name if len(name) <= 60 else f"{name[:57]}..."
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
-            raise InputError(
-                f"{place}: unknown {what} {shown!r}; the nearest known one is {near[0]}"
-            )
+            near = difflib.get_close_matches(name, known, n=1)
+            which = f"the nearest known one is {near[0]}" if near else f"known are {_all(known)}"
+            raise InputError(f"{place}: unknown {what} {shown!r}; {which}")
 
 
 def _tables(document: dict[str, Any], name: str, path: Path) -> list[tuple[str, dict[str, Any]]]:

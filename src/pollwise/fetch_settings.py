@@ -267,7 +267,7 @@ def _check_proxy(text: str) -> None:
     if not text:
         return
     mend = "--proxy: not a URL; write it as http://proxy.example:3128"
-    if not text.isprintable():
+    if not text.isprintable() or "://" not in text:
         raise InputError(mend)
     try:
         url = URL(text)

@@ -255,6 +255,19 @@ async def test_check_logs_in_as_it_is_told(site, tmp_path, monkeypatch):
     assert [seen[n] for n in range(0, len(seen), 2)] == [with_all, without] * 2
 
 
+async def test_check_says_that_no_header_is_for_the_host_of_the_page(site, tmp_path):
+    site.answers["/"] = "News"
+    said, headers = [], tmp_path / "headers"
+    name, port = site.host.split(":")
+    headers.write_text(f"{name}: X-Key: k\n")
+    told = {"header_file": str(headers)}
+    await asyncio.to_thread(check_page, site.url("/"), None, fetch_settings=told, say=said.append)
+    assert said == [f"{headers} has no header for {name}:{port}, but for {name}"]
+    headers.write_text(f"{name}: X-Key: k\n{site.host}: X-Key: k\n")
+    await asyncio.to_thread(check_page, site.url("/"), None, fetch_settings=told, say=said.append)
+    assert len(said) == 1
+
+
 async def test_check_leaves_a_host_alone_as_its_watch_would(site, tmp_path, monkeypatch):
     monkeypatch.setattr(control, "_PATIENCE", 0.2)
     serve(site)

@@ -154,6 +154,11 @@ def test_what_is_not_told_is_none(path):
         ("budget = '1/day'", ": budget is a key of [watch]; write it below such a line"),
         ("bugdet = 1", ": above all tables: unknown key 'bugdet'; the nearest known one is budget"),
         ("[wacth]", ": unknown table 'wacth'; the nearest known one is watch"),
+        ("[settings]", ": unknown table 'settings'; known are watch, page, header and notify"),
+        (
+            "[[page]]\nurl = 'http://a/'\nxyz = 1",
+            ": [[page]] 1: unknown key 'xyz'; known are url, ",
+        ),
         ("[watch]\nbugdet = 1", ": [watch]: unknown key 'bugdet'; the nearest known one is budget"),
         ("[watch]\nbudget = 5", ": [watch] budget: expected a text (polls a time"),
         ("[watch]\ndb = ':memory:'", ": [watch] db: :memory: would be gone with the process"),

@@ -11,6 +11,9 @@ from pollwise.errors import InputError
 
 
 def changes(
+    url: Annotated[
+        str | None, typer.Argument(help="A page that is watched, or was. Default: all pages.")
+    ] = None,
     since: Annotated[
         str | None,
         typer.Option(
@@ -34,11 +37,12 @@ def changes(
     from pollwise.console.change_lists import print_changes
     from pollwise.insight.changes import read_changes, since_of
     from pollwise.insight.page_list import tagged
-    from pollwise.insight.shards import stores_of
+    from pollwise.insight.shards import store_of, stores_of
     from pollwise.store.place import command
 
     if as_json and as_atom:
         raise InputError("--json and --atom are two formats: give one of them")
+    db = db if url is None else store_of(db, url)
     if mark_read and len(stores_of(db)) > 1:
         raise InputError(
             f"--mark-read is for one shard: name it after --db, as `{command(db, 'shards')}` tells"
@@ -49,7 +53,7 @@ def changes(
     begin = since_of(since, now)
     if begin > now:
         raise InputError(f"--since {since} is in the future (UTC): give an earlier time, or an age")
-    answer = read_changes(db, since=begin, tag=tag, limit=limit, unread=unread)
+    answer = read_changes(db, since=begin, tag=tag, limit=limit, unread=unread, url=url)
     if tag is not None and not answer.changes:
         tagged(db, tag)
     if as_json:

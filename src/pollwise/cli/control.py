@@ -31,6 +31,7 @@ Urls = Annotated[list[str] | None, typer.Argument(help="Pages that are watched."
 Tag = Annotated[
     str | None, typer.Option("--tag", metavar="TAG", help="All pages with this tag, instead.")
 ]
+All = Annotated[bool, typer.Option("--all", help="All pages, instead.")]
 Weight = Annotated[float | None, typer.Option(help="What a change is worth. New pages: 1.")]
 Cost = Annotated[float | None, typer.Option(help="What a poll costs. New pages: 1.")]
 AtLeast = Annotated[
@@ -113,14 +114,18 @@ def remove(urls: Urls = None, tag: Tag = None, db: Db = DB, as_json: Json = Fals
         notify(f"so do {len(effect.listed) - _MOST_NAMED:,d} other pages of lists")
 
 
-def pause(urls: Urls = None, tag: Tag = None, db: Db = DB, as_json: Json = False) -> None:
+def pause(
+    urls: Urls = None, tag: Tag = None, every: All = False, db: Db = DB, as_json: Json = False
+) -> None:
     """Do not poll pages until they are resumed, also while a watch runs."""
-    _change(urls, tag, db, {"paused": True}, as_json)
+    _change(_chosen(urls, tag, db, every=every), db, {"paused": True}, as_json)
 
 
-def resume(urls: Urls = None, tag: Tag = None, db: Db = DB, as_json: Json = False) -> None:
+def resume(
+    urls: Urls = None, tag: Tag = None, every: All = False, db: Db = DB, as_json: Json = False
+) -> None:
     """Poll pages again that were paused; what was learned of them was kept."""
-    _change(urls, tag, db, {"paused": False}, as_json)
+    _change(_chosen(urls, tag, db, every=every), db, {"paused": False}, as_json)
 
 
 def signal(urls: Urls = None, tag: Tag = None, db: Db = DB) -> None:
@@ -139,6 +144,7 @@ def signal(urls: Urls = None, tag: Tag = None, db: Db = DB) -> None:
 def set_wishes(
     urls: Urls = None,
     tag: Tag = None,
+    every: All = False,
     weight: Weight = None,
     cost: Cost = None,
     at_least: AtLeast = None,
@@ -156,7 +162,12 @@ def set_wishes(
     if not told:
         such = "--tags to change tags, as --tag chooses pages" if urls and tag else "--weight 2"
         raise InputError(f"nothing to set: give an option, such as {such}")
-    _change(urls, tag, db, told, as_json)
+    from pollwise.web.wishes import read_wishes
+
+    wishes = read_wishes(**told)  # before the database is looked at
+    chosen = _chosen(urls, tag, db, every=every)
+    _require_one_to_name(name, len(chosen))
+    _change(chosen, db, wishes, as_json)
 
 
 def budget(
@@ -289,17 +300,11 @@ def _told(
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _change(
-    urls: Sequence[str] | None, tag: str | None, db: "Place", told: dict[str, Any], as_json: bool
-) -> None:
+def _change(chosen: Sequence[str], db: "Place", wishes: dict[str, Any], as_json: bool) -> None:
     from pollwise.live.requests import ChangePages
     from pollwise.store.records import NewPage
     from pollwise.web.urls import scope_of
-    from pollwise.web.wishes import read_wishes
 
-    wishes = read_wishes(**told)  # before the database is looked at
-    chosen = _chosen(urls, tag, db)
-    _require_one_to_name(told.get("name"), len(chosen))
     pages = tuple(NewPage(url, scope_of(url), **wishes) for url in chosen)
     _ask(db, ChangePages(pages), as_json=as_json)
 
@@ -309,18 +314,28 @@ def _require_one_to_name(name: str | None, pages: int) -> None:
         raise InputError(f"a name is for one page, and these are {pages}: name them one by one")
 
 
-def _chosen(urls: Sequence[str] | None, tag: str | None, db: "Place") -> list[str]:
-    """The canonical URLs that were named, or those of the pages with a tag."""
+def _chosen(
+    urls: Sequence[str] | None, tag: str | None, db: "Place", *, every: bool | None = None
+) -> list[str]:
+    """The canonical URLs that were named, or those of the pages with a tag, or of all.
+
+    `every`: whether all were asked for; None: that cannot be.
+    """
     from pollwise.insight.page_list import tagged
     from pollwise.web.urls import canonical
 
     if urls and tag is not None:
         raise InputError(f"URLs and --tag {tag} both say which pages: give one of them")
-    if not urls and tag is None:
-        raise InputError("which pages? Name their URLs, or a tag that they share with --tag")
+    if every and (urls or tag is not None):
+        raise InputError("--all says all pages: leave out URLs and --tag")
+    if not urls and tag is None and not every:
+        others = "" if every is None else ", or take --all"
+        raise InputError(
+            f"which pages? Name their URLs, or a tag that they share with --tag{others}"
+        )
     if urls:
         return list(dict.fromkeys(map(canonical, urls)))
-    return tagged(db, tag or "")
+    return tagged(db, tag)
 
 
 def _ask(db: "Place", request: "Request", *, make: bool = False, as_json: bool = False) -> "Effect":

@@ -14,8 +14,9 @@ def import_pages(
         Path,
         typer.Argument(
             parser=file_option,
-            help="OPML of a feed reader, a sitemap, the jobs of urlwatch (.yaml), or a backup of"
-            " changedetection.io (.zip). -: the standard input.",
+            help="OPML of a feed reader, a sitemap, a CSV table with a column url or of past"
+            " checks, the jobs of urlwatch (.yaml), or a backup of changedetection.io (.zip)."
+            " -: the standard input.",
         ),
     ],
     db: Db = DB,

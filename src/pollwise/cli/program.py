@@ -97,6 +97,8 @@ _NAMES: dict[Callable[..., object], str] = {
 """Commands that are not named as their functions."""
 _NUMBER = re.compile(r"is not a valid (int|float)(?: range)?\b")
 _NUMBERS = {"int": "whole number", "float": "number"}
+_MOST_OTHERS = 3
+"""Commands that are named as having an option."""
 _LONG_WORD = re.compile(r"\S{2049,}")
 """Longer than URLs usually are."""
 _TOO_FEW_FILES = "the limit on open files is too low for that: raise it (see `ulimit -n`)"
@@ -323,6 +325,9 @@ def _usage(error: TyperException) -> str:
     if context.parent is None and option in _of_commands(context):
         return f"{option} goes behind the name of a command: pollwise COMMAND {option}"
     joint = "" if message.endswith("?") else ";"
+    if (others := _others_with(context, option)) and len(others) <= _MOST_OTHERS:
+        named = " and ".join(", ".join(f"'pollwise {name}'" for name in others).rsplit(", ", 1))
+        return f"{message}{joint} {named} {'has' if len(others) == 1 else 'have'} it"
     return f"{message}{joint} '{context.command_path} --help' shows what can be given"
 
 
@@ -330,6 +335,20 @@ def _of_commands(context: Any) -> set[str]:
     """The options of the commands of the program, which has this context."""
     commands = context.command.commands.values()
     return {name for command in commands for option in command.params for name in option.opts}
+
+
+def _others_with(context: Any, option: str) -> list[str]:
+    """The commands that have an option which the command of a context has not."""
+    if context.parent is None:
+        return []
+    commands = context.parent.command.commands.items()
+    having = [
+        (name, command)
+        for name, command in commands
+        if any(option in each.opts for each in command.params)
+    ]
+    is_own = any(command is context.command for _, command in having)
+    return [] if is_own else [name for name, _ in having]
 
 
 def _only_of_watch(context: Any) -> set[str]:

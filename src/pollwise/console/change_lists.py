@@ -46,7 +46,9 @@ def print_changes(answer: Changes, now: float, *, unread: bool = False) -> None:
             soft_wrap=True,
         )
     for change in answer.changes:
-        found = Difference(change.called, change.removed, change.added, change.items)
+        found = Difference(
+            change.called, change.removed, change.added, change.items, change.further
+        )
         print_change(console, change.seen_at, change.url, found, _changed(change))
     if not answer.changes:
         more = ": --since 4w looks further back" if answer.since > now - _FURTHER else ""

@@ -28,6 +28,7 @@ _MOST_COMPARED = 20
 """Changes that wait, at most, while versions are compared: then it takes too long."""
 _CHARACTERS_AT_ONCE = AT_ONCE // 4
 _WIDTH_OF_FILES = 300
+_STYLES = {"-": "red", "+": "green"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,4 +210,4 @@ def print_change(
 
 def coloured_lines(found: Differs) -> list[Text]:
     """What went and what came, a line each."""
-    return [Text(line, "red" if line.startswith("-") else "green") for line in lines_of(found)]
+    return [Text(line, _STYLES.get(line[0], "dim")) for line in lines_of(found)]

@@ -9,6 +9,7 @@ from pollwise.errors import InputError
 from pollwise.importing.changedetection import read_changedetection
 from pollwise.importing.imported import Imported, each_once, page_of
 from pollwise.importing.opml import read_opml
+from pollwise.importing.tables import is_table, read_table
 from pollwise.importing.urlwatch import read_urlwatch
 from pollwise.sources.feeds import entries_left_out
 from pollwise.texts import file_told, opened
@@ -23,7 +24,7 @@ _JOB = re.compile(rb"^url:\s", re.MULTILINE)
 
 
 def read_file(path: Path) -> Imported:
-    """The pages of an OPML file, a sitemap, a job list of urlwatch, or a backup.
+    """The pages of an OPML file, a sitemap, a table, a job list of urlwatch, or a backup.
 
     `InputError`, with the name of the file, if it cannot be read or is none of these.
     """
@@ -76,11 +77,14 @@ def _read(path: Path, data: bytes) -> Imported:
         return read_opml(data)
     if b"<urlset" in begin or b"<sitemapindex" in begin or data.startswith(_GZIP):
         return _read_sitemap(data)
+    if is_table(data[:4096]):
+        return read_table(data)
     if path.suffix.casefold() in (".yaml", ".yml") or _JOB.search(begin):
         return read_urlwatch(data)
     raise InputError(
-        "no file that can be imported: expected OPML, a sitemap, jobs of urlwatch (.yaml) or a"
-        " backup of changedetection.io (.zip); a list of URLs is for `pollwise add --file`"
+        "no file that can be imported: expected OPML, a sitemap, a CSV table with a column url,"
+        " jobs of urlwatch (.yaml) or a backup of changedetection.io (.zip); a list of URLs is for"
+        " `pollwise add --file`"
     )
 
 

@@ -47,7 +47,7 @@ class ListedChange:
     it gone. `kind` is what happened, `status` the HTTP status by which the page is gone (None: it
     is not). `id` is its own for ever, `seq` its number in the database. `title` is that of the page
     (empty: none), `tags` and `name` (what somebody calls it; empty: nobody does) are those that it
-    has now. `reverted`: back to a version seen before. `removed` and `added` are as in
+    has now. `reverted`: back to a version seen before. `removed`, `added` and `further` are as in
     `Difference`; `items` are the new ones of a feed. `read`: somebody has marked it so.
     """
 
@@ -66,6 +66,7 @@ class ListedChange:
     read: bool = False
     kind: ChangeKind = ChangeKind.CHANGED
     status: int | None = None
+    further: int = 0
 
     @property
     def called(self) -> str:
@@ -111,6 +112,7 @@ class HistoryEntry:
     items: tuple[FoundItem, ...]
     kind: ChangeKind | None = None
     status: int | None = None
+    further: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +228,7 @@ def listed_with(store: StoreReader, change: StoredChange, found: Difference) -> 
         read=change.read,
         kind=change.kind,
         status=change.status,
+        further=found.further,
     )
 
 
@@ -237,12 +240,13 @@ def read_changes(
     tag: str | None = None,
     limit: int = 100,
     unread: bool = False,
+    url: str | None = None,
 ) -> Changes:
     """The newest changes since a time (UTC seconds), `limit` at most, of pages with the `tag`.
 
     Pages that were removed count, too. `after`: only those with a larger number. `unread`: only
-    what nobody has marked as read. The database may be split: see `Shards`. `StoreError` if it
-    cannot be read.
+    what nobody has marked as read. `url`: only of this page; `InputError` if there never was one.
+    The database may be split: see `Shards`. `StoreError` if it cannot be read.
     """
     ids: list[str] = []
     found: list[ListedChange] = []
@@ -250,8 +254,21 @@ def read_changes(
     for place in stores_of(db):
         with Store.open_readonly(place) as store, store.snapshot():
             tags = () if tag is None else (tag,)
-            count += store.count_changes(after=after, since=since, tags=tags, unread=unread)[0]
-            newest = store.newest_changes(limit, after=after, since=since, tags=tags, unread=unread)
+            if url is None:
+                count += store.count_changes(after=after, since=since, tags=tags, unread=unread)[0]
+                newest = store.newest_changes(
+                    limit, after=after, since=since, tags=tags, unread=unread
+                )
+            else:
+                of_page = [
+                    change
+                    for page_id in _page_ids(store, db, canonical(url))
+                    for change in store.changes(
+                        after=after, since=since, page_id=page_id, unread=unread
+                    )
+                    if tag is None or tag in change.tags
+                ]
+                count, newest = len(of_page), of_page[-limit:]
             found += [listed_change(store, change) for change in newest]
             ids.append(store.database_id().urn)
     # Numbers are in the order of commits: a poll that looked for noise came to its end later.
@@ -379,13 +396,19 @@ def _gone_at(store: StoreReader, address: str) -> float | None:
     return min([gone[-1], *(at for at in told if at > there_at)])
 
 
-def _versions(store: StoreReader, db: Place, address: str) -> list[_Numbered]:
-    """The kept versions of all pages that ever had this URL; `InputError` if none had."""
+def _page_ids(store: StoreReader, db: Place, address: str) -> list[int]:
+    """The pages that ever had this URL, in the order of their times; `InputError` if none had."""
     page_ids = store.page_ids(address)
     if not page_ids:
         raise InputError(
             f"{address} was never watched in {db}: check its spelling, or name another --db"
         )
+    return page_ids
+
+
+def _versions(store: StoreReader, db: Place, address: str) -> list[_Numbered]:
+    """The kept versions of all pages that ever had this URL; `InputError` if none had."""
+    page_ids = _page_ids(store, db, address)
     found = [(page_id, one) for page_id in page_ids for one in store.versions(page_id)]
     found.sort(key=lambda one: (one[1].seen_at, one[0]))
     return [_Numbered(number, *one) for number, one in enumerate(found, start=1)]
@@ -437,4 +460,5 @@ def _entry(
         items=found.items,
         kind=None if change is None else change.kind,
         status=None if change is None else change.status,
+        further=found.further,
     )

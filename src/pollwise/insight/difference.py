@@ -37,8 +37,6 @@ _MOST_CHARACTERS = 2_000
 """Of what is told of a block of text."""
 _KEPT_CHARACTERS = 30
 """Of what is alike before a difference, where words are very long."""
-_MOST_ITEMS = 3
-"""Of a change of a feed that are named."""
 _LATELY = 10_000
 """Changes among which one is that was found just now."""
 
@@ -48,14 +46,15 @@ class Difference:
     """The title of a new version, and the first block of text that went and that came.
 
     `title` is empty where there is none. Of two blocks, what they begin and end with alike is left
-    out, but for three words. None: no text went, or none came. `items` are the new ones of a feed,
-    which say all there is to say.
+    out, but for three words. None: no text went, or none came. So many `further` blocks differ.
+    `items` are the new ones of a feed, which say all there is to say.
     """
 
     title: str = ""
     removed: str | None = None
     added: str | None = None
     items: tuple[FoundItem, ...] = ()
+    further: int = 0
 
 
 class Differs(Protocol):
@@ -73,19 +72,29 @@ class Differs(Protocol):
     def items(self) -> tuple[FoundItem, ...]:
         """See `Difference`."""
 
+    @property
+    def further(self) -> int:
+        """See `Difference`."""
 
-def lines_of(found: Differs) -> list[str]:
-    """What went and what came, or the first new items of a feed, a line each.
 
-    >>> lines_of(Difference("Shop", "Price: 199 EUR", "Price: 99 EUR"))
-    ['- Price: 199 EUR', '+ Price: 99 EUR']
+def lines_of(found: Differs, most_items: int = 3, *, addresses: bool = False) -> list[str]:
+    """What went and what came and how much more differs, or the first new items of a feed.
+
+    A line each; an item may have another one with its address.
+
+    >>> lines_of(Difference("Shop", "Price: 199 EUR", "Price: 99 EUR", further=2))
+    ['- Price: 199 EUR', '+ Price: 99 EUR', 'and 2 more blocks of text']
     """
     sides = (("-", found.removed), ("+", found.added))
     lines = [f"{sign} {printable(text)}" for sign, text in sides if text is not None]
-    for item in found.items[:_MOST_ITEMS]:
+    if found.further:
+        lines.append(f"and {count(found.further, 'more block')} of text")
+    for item in found.items[:most_items]:
         lines.append(f"+ {printable(item.title or item.url or item.key)}")
-    if len(found.items) > _MOST_ITEMS:
-        lines.append(f"+ {count(len(found.items) - _MOST_ITEMS, 'more new item')}")
+        if addresses and item.title and item.url:
+            lines.append(printable(item.url))
+    if len(found.items) > most_items:
+        lines.append(f"+ {count(len(found.items) - most_items, 'more new item')}")
     return lines
 
 
@@ -202,20 +211,23 @@ def difference(before: Sequence[str], after: Sequence[str], title: str = "") -> 
     >>> found.removed, found.added
     ("Opens at nine o'clock", "Opens at ten o'clock")
     """
-    removed, added = _first_missing(before, after), _first_missing(after, before)
+    removed, went = _missing(before, after)
+    added, came = _missing(after, before)
     if removed is not None and added is not None:
         removed, added = _close_up(*_focused(removed.split(), added.split()))
-    return Difference(title, _cut(removed), _cut(added))
+    return Difference(title, _cut(removed), _cut(added), further=max(went, came, 1) - 1)
 
 
-def _first_missing(blocks: Sequence[str], others: Sequence[str]) -> str | None:
-    """The first block that the others do not have, as often as it comes."""
+def _missing(blocks: Sequence[str], others: Sequence[str]) -> tuple[str | None, int]:
+    """The first block that the others do not have, as often as it comes; and how many these are."""
     left = Counter(others)
+    missing = []
     for block in blocks:
         if left[block] == 0:
-            return block
-        left[block] -= 1
-    return None
+            missing.append(block)
+        else:
+            left[block] -= 1
+    return next(iter(missing), None), len(missing)
 
 
 def _focused(one: list[str], other: list[str]) -> tuple[str, str]:

@@ -124,12 +124,15 @@ def read_page_list(
     return PageList(str(db), pages, found, tuple(listed[:limit]))
 
 
-def tagged(db: Place, tag: str) -> list[str]:
-    """The URLs of the pages that have a tag; `InputError` if none has."""
+def tagged(db: Place, tag: str | None) -> list[str]:
+    """The URLs of the pages that have a tag, or of all (None); `InputError` if there are none."""
     urls: list[str] = []
     for place in stores_of(db):
         with Store.open_readonly(place) as store:
-            urls += [page.url for page in store.each_outline() if tag in page.tags]
+            outlines = store.each_outline()
+            urls += [page.url for page in outlines if tag is None or tag in page.tags]
+    if not urls and tag is None:
+        raise InputError(f"{db} has no pages: `{command(db, 'add', 'URL')}` adds some")
     if not urls:
         raise InputError(
             f"no page of {db} has the tag {tag!r}: `{command(db, 'list')}` shows the tags"

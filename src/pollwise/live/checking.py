@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 
 from pollwise.errors import InputError, PostponedError, StateError, StoreInUseError
 from pollwise.insight.noise import MaskedPart, masked_part, masked_parts
-from pollwise.insight.words import duration
+from pollwise.insight.words import count, duration
 from pollwise.live.clock import LiveClock
 from pollwise.live.control import ask
 from pollwise.live.journal import was_killed
@@ -134,6 +134,8 @@ def check_page(
     if render:
         require_browser()
     told = Parts(tuple(select), tuple(ignore))
+    if (unsent := _unsent(address, WatchSettings(**fetch_settings))) is not None:
+        say(unsent)
     if db is None:
         known = _Known(parts=told, render=bool(render), settings=WatchSettings(**fetch_settings))
         return asyncio.run(_check(address, known, allow_private))
@@ -154,6 +156,15 @@ def check_page(
         leave = partial(ask, db, LeaveHost(scope_of(address), _ALONE), make=False, say=say)
         leave()
         return asyncio.run(_check_beside(leave, address, known, allow_private))
+
+
+def _unsent(address: str, settings: WatchSettings) -> str | None:
+    """A line if none of the headers in the file of the settings is for the host of this page."""
+    host, hosts = scope_of(address), read_own_headers(settings).hosts
+    if not hosts or host in hosts:
+        return None
+    named = count(len(hosts), "other host") if len(hosts) > 1 else min(hosts)
+    return f"{settings.header_file} has no header for {host}, but for {named}"
 
 
 def _known(store: Store, address: str, *, is_beside: bool) -> _Known:

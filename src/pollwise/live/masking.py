@@ -54,7 +54,8 @@ def masked(store: StoreReader, record: PageRecord, request: MaskPart) -> tuple[E
     if not places:
         raise InputError(
             f"{url}: its latest copy has no part with the text {_shown(request.text)};"
-            f" give one as `{command(store.path, 'diff', url)}` shows it"
+            f" give one as `{command(store.path, 'diff', url)}` shows it; what a selector names is"
+            f" left out by `{command(store.path, 'set', url, '--ignore', 'SELECTOR')}`"
         )
     held = [m for m in memory.noise.masks if m.state in (MaskState.SET, MaskState.ENDING)]
     known = [m for m in memory.noise.masks if m.state is not MaskState.REFUSED]

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from pollwise.insight.changes import ListedChange, happened
 from pollwise.insight.words import in_time
-from pollwise.notify.wording import difference_lines, headline, title_of
+from pollwise.notify.wording import difference_lines, headline, short, title_of
 from pollwise.store.records import ChangeKind
 from pollwise.texts import printable
 
@@ -29,8 +29,7 @@ def atom_feed(feed_id: str, changes: Iterable[ListedChange], now: float) -> byte
     for change in listed:
         entry = ElementTree.SubElement(feed, "entry")
         _add(entry, "id", change.id)
-        is_plain = change.kind is ChangeKind.CHANGED
-        _add(entry, "title", title_of(change) if is_plain else headline(change))
+        _add(entry, "title", _title(change))
         _add(entry, "updated", _date(change.seen_at))
         ElementTree.SubElement(entry, "link", rel="alternate", href=change.url)
         for tag in change.tags:
@@ -41,6 +40,16 @@ def atom_feed(feed_id: str, changes: Iterable[ListedChange], now: float) -> byte
     ElementTree.indent(feed)
     document: bytes = ElementTree.tostring(feed, encoding="utf-8", xml_declaration=True)
     return document + b"\n"
+
+
+def _title(change: ListedChange) -> str:
+    """What changed and, of a feed, what its first new item is called."""
+    name = title_of(change) if change.kind is ChangeKind.CHANGED else headline(change)
+    if not change.items:
+        return name
+    first, *others = change.items
+    more = f" and {len(others):,d} more" if others else ""
+    return f"{name}: {short(first.title or first.url or first.key)}{more}"
 
 
 def _add(parent: ElementTree.Element, name: str, text: str) -> None:

@@ -18,7 +18,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -294,6 +294,15 @@ def program_words(command: str) -> list[bytes]:
         return [word.encode(errors="surrogateescape") for word in words]
 
 
+def _not_run(command: str, words: Sequence[bytes]) -> str:
+    """Why a command that names no program cannot be run, and the mend."""
+    if words and os.path.isfile(words[0]):
+        return "this file is not executable; make it so (chmod +x), or name what runs it before it"
+    if os.path.isfile(command):
+        return "a path with spaces needs quotes of its own, such as exec:'my program'"
+    return "there is no such program; give one that is there, by its path or by a name on the PATH"
+
+
 def _check_command(command: str, where: str) -> None:
     try:
         words = program_words(command)
@@ -302,10 +311,7 @@ def _check_command(command: str, where: str) -> None:
             f"{where}: {_shown(f'exec:{command}')}: {error}; close every quote"
         ) from error
     if not words or shutil.which(words[0]) is None:
-        raise InputError(
-            f"{where}: {_shown(f'exec:{command}')}: there is no such program; give one that is"
-            " there, by its path or by a name on the PATH"
-        )
+        raise InputError(f"{where}: {_shown(f'exec:{command}')}: {_not_run(command, words)}")
     if sign := _bare_sign(command):
         raise InputError(
             f"{where}: {_shown(f'exec:{command}')}: no shell reads the command, so {sign!r} would"

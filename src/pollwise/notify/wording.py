@@ -9,12 +9,22 @@ from pollwise.store.place import Place, command
 from pollwise.store.records import ChangeKind
 from pollwise.texts import printable
 
-__all__ = ["MOST_IN_FULL", "difference_lines", "headline", "text_of", "title_of", "title_of_all"]
+__all__ = [
+    "MOST_IN_FULL",
+    "difference_lines",
+    "headline",
+    "short",
+    "text_of",
+    "title_of",
+    "title_of_all",
+]
 
 _MOST_CHARACTERS = 300
 """Of a line."""
 MOST_IN_FULL = 20
-"""Changes of a notice; of the others it says which pages."""
+"""Changes of a notice; of the others it says which pages, and the new items of feeds."""
+_MOST_ITEMS = 10
+"""Of a change of a feed that are named."""
 _HEADS = {
     ChangeKind.CHANGED: "Changed",
     ChangeKind.GONE: "Gone",
@@ -25,7 +35,7 @@ _HEADS = {
 
 def title_of(change: ListedChange) -> str:
     """What the page of a change is called: its name, else its title, else its URL."""
-    return _short(change.called) or change.url
+    return short(change.called) or change.url
 
 
 def headline(change: ListedChange) -> str:
@@ -45,8 +55,8 @@ def title_of_all(changes: Sequence[ListedChange]) -> str:
 
 
 def difference_lines(change: ListedChange) -> list[str]:
-    """What went and what came, or the first new items of a feed, a line each."""
-    return [_short(line) for line in lines_of(change)]
+    """What went and what came, or the first new items of a feed with their addresses."""
+    return [short(line) for line in lines_of(change, _MOST_ITEMS, addresses=True)]
 
 
 def text_of(changes: Sequence[ListedChange], now: float, db: Place) -> str:
@@ -58,15 +68,13 @@ def text_of(changes: Sequence[ListedChange], now: float, db: Place) -> str:
 
 
 def _in_short(change: ListedChange) -> str:
-    return (
-        change.url
-        if change.kind.is_of_content
-        else f"{change.url} ({happened(change.kind, change.status)})"
-    )
+    if not change.kind.is_of_content:
+        return f"{change.url} ({happened(change.kind, change.status)})"
+    return "\n".join([change.url, *(difference_lines(change) if change.items else ())])
 
 
 def _lines(change: ListedChange, now: float, db: Place) -> list[str]:
-    title = _short(change.called)
+    title = short(change.called)
     back = ", back to an earlier version" if change.reverted else ""
     old = age(max(now - change.seen_at, 0.0), max(now - change.before_at, 0.0))
     return [
@@ -78,6 +86,7 @@ def _lines(change: ListedChange, now: float, db: Place) -> list[str]:
     ]
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """A text on one line of at most 300 characters."""
     folded = printable(text)
     return folded if len(folded) <= _MOST_CHARACTERS else f"{folded[:_MOST_CHARACTERS]}…"

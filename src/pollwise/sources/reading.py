@@ -93,12 +93,19 @@ def _read(body: bytes, content_type: str | None, parts: Parts) -> View:
     kind = recognised(body, content_type)
     if parts == WHOLE:
         return _whole(body, content_type, kind)
-    select, ignore = read_selectors(parts.select, "select"), read_selectors(parts.ignore, "ignore")
-    patterns = tuple(selector for selector in ignore if selector.language == "re")
-    if kind in ("feed", "sitemap") and (select or len(patterns) < len(ignore)):
-        kind = cut_as(body, content_type)
     if kind == "xml" and is_xhtml(body):
         kind = "page"
+    is_list = kind in ("feed", "sitemap")
+    base = cut_as(body, content_type) if is_list else kind
+    known = {*_languages(base), *(("re",) if is_list else ())}
+    select = read_selectors(parts.select, "select")
+    # What is ignored may be missing, also as a page is of a kind that has no such parts.
+    ignore = [one for one in read_selectors(parts.ignore, "ignore") if one.language in known]
+    if not (select or ignore):
+        return replace(_whole(body, content_type, kind), mark=parts.mark)
+    patterns = tuple(selector for selector in ignore if selector.language == "re")
+    if select or len(patterns) < len(ignore):
+        kind = base
     view = replace(_whole(body, content_type, kind), exact=False, mark=parts.mark)
     if view.items is not None:
         return replace(view, items=tuple(_item_without(item, patterns) for item in view.items))
@@ -157,9 +164,11 @@ def _selected(
     text: str, view: View, select: Sequence[Selector], ignore: Sequence[Selector]
 ) -> list[str]:
     """The blocks that the selectors name, without the elements and values that are ignored."""
-    for selector in (*select, *ignore):
-        if selector.language not in _LANGUAGES.get(view.kind, ("re",)):
-            raise UnreadableError(f"{selector} names no part of {_NAMES[view.kind]}")
+    for selector in select:
+        if selector.language not in _languages(view.kind):
+            given = " or ".join(_WRITTEN[name] for name in _languages(view.kind))
+            mend = f"; give {given}" if given else ""
+            raise UnreadableError(f"{selector} names no part of {_NAMES[view.kind]}{mend}")
     chosen, dropped = _structural(select), _structural(ignore)
     whole = _blocks(text, view.kind, [], dropped)[0] if dropped else list(view.blocks)
     if not select:
@@ -172,6 +181,11 @@ def _selected(
             raise UnreadableError(f"select {selector} matches nothing")
         blocks += found
     return blocks
+
+
+def _languages(kind: Kind) -> tuple[Language, ...]:
+    """Those of the selectors that can name parts of this kind."""
+    return _LANGUAGES.get(kind, ("re",))
 
 
 def _structural(selectors: Sequence[Selector]) -> list[Selector]:
@@ -219,6 +233,12 @@ _LANGUAGES: dict[Kind, tuple[Language, ...]] = {
     "xml": ("xpath", "re"),
     "json": ("json", "re"),
     "bytes": (),
+}
+_WRITTEN: dict[Language, str] = {
+    "css": "CSS",
+    "xpath": "xpath:...",
+    "json": "json:...",
+    "re": "re:...",
 }
 _NAMES: dict[Kind, str] = {
     "page": "HTML",

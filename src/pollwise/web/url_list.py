@@ -2,6 +2,7 @@
 
 import math
 import re
+import shlex
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Any
 from pollwise.errors import InputError
 from pollwise.scheduler.budgets import frequency
 from pollwise.store.records import NewPage, usual_cost
-from pollwise.texts import file_told, plain, read_text
+from pollwise.texts import STANDARD_INPUT, file_told, plain, read_text
 from pollwise.types import Page
 from pollwise.web.wishes import wished_page
 
@@ -22,6 +23,10 @@ _TOKEN = re.compile(r"""(?P<comment>\#.*) | (?P<quoted>[a-z-]+="(?:[^"]|"")*") |
 _MARK = re.compile(r"(weight|cost|at-least|at-most|tags|select|ignore|render)=(.*)", re.DOTALL)
 _SEVERAL = ("select", "ignore")
 """Marks that may be given several times."""
+_FOREIGN = re.compile(
+    r"\s*<|(?:[^\n]*[;,\t])?\s*\"?(?:url|uri|link|address)\"?\s*(?:[;,:\n]|$)", re.IGNORECASE
+)
+"""How XML, tables and YAML begin."""
 _MOST_NAMED = 10
 _LARGEST = 2**30
 """Bytes: some ten million URLs."""
@@ -54,7 +59,8 @@ def read_url_list(path: Path, say: Callable[[str], None] = lambda told: None) ->
     numbers = array("I")  # of their lines
     unheeded: dict[int, str] = {}
     wrong: dict[int, InputError] = {}
-    for number, line in enumerate(_read(path).split("\n"), start=1):
+    text = _read(path)
+    for number, line in enumerate(text.split("\n"), start=1):
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
@@ -69,6 +75,9 @@ def read_url_list(path: Path, say: Callable[[str], None] = lambda told: None) ->
             elif heeded != page:
                 unheeded[number] = page.url
     if wrong:
+        if 1 in wrong and _FOREIGN.match(text):
+            imports = f"pollwise import {'FILE' if path == STANDARD_INPUT else shlex.quote(name)}"
+            raise InputError(f"{name}: no list with a URL a line; `{imports}` reads others")
         first, *others = wrong
         more = f"; wrong are also lines {_named(others)}" if others else ""
         raise InputError(f"{name}, line {first}: {wrong[first]}{more}") from wrong[first]

@@ -67,13 +67,33 @@ def test_a_new_page_may_have_a_name(run):
             "give an option, such as --tags to change tags, as --tag chooses",
         ),
         (("set", "--tag", "x"), "give an option, such as --weight 2"),
-        (("pause",), "which pages? Name their URLs, or a tag that they share with --tag"),
+        (("pause",), "which pages? Name their URLs, or a tag that they share with --tag, or take"),
+        (("remove",), "which pages? Name their URLs, or a tag that they share with --tag\n"),
+        (("pause", A, "--all"), "--all says all pages: leave out URLs and --tag"),
+        (("set", "--tag", "x", "--all", "--weight", 2), "--all says all pages: leave out URLs"),
+        (("set", "--all", "--name", "x"), "a name is for one page, and these are 2"),
     ],
 )
 def test_pages_are_named_in_one_way(run, words, message):
     status, out, err = run(*words)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert message in err
+
+
+@pytest.mark.usefixtures("db")
+def test_all_pages_are_changed_at_once(run, tmp_path):
+    for words in (("set", "--all", "--ignore", ".banner"), ("pause", "--all")):
+        assert run(*words).status == 0
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        pages = [record.page for record in store.pages()]
+    assert [(page.ignore, page.paused) for page in pages] == [((".banner",), True)] * 2
+    assert json.loads(run("resume", "--all", "--json").out)["changed"] == [A, B]
+
+
+def test_of_no_pages_all_are_refused(run, tmp_path):
+    with Store.open(tmp_path / "pollwise.db"):
+        pass
+    assert "pollwise.db has no pages: `pollwise add URL` adds some" in run("pause", "--all").err
 
 
 @pytest.mark.usefixtures("db")

@@ -240,6 +240,13 @@ def test_an_option_before_the_command_is_told_its_place(run):
     assert_refused(run("--nonsense"), "No such option: --nonsense; 'pollwise --help' shows")
 
 
+def test_an_option_of_few_other_commands_names_them(run):
+    told = run("watch", SITE, "--select", "main")
+    assert_refused(told, "'pollwise add', 'pollwise set' and 'pollwise check' have it")
+    assert_refused(run("changes", "--sort", "url"), "; 'pollwise list' has it")
+    assert_refused(run("changes", "--budget", "1/day"), "'pollwise changes --help' shows what")
+
+
 @pytest.mark.parametrize("words", [("import",), ("add", "--file"), ("watch", "--file")])
 def test_a_url_is_no_file(run, words):
     assert_refused(run(*words, "https://h/sitemap.xml"), "https://h/sitemap.xml is no file")

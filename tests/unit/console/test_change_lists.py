@@ -59,6 +59,13 @@ def test_changes_in_a_pipe(capsys):
     assert written.err == "2 earlier changes not shown: --limit shows more\n"
 
 
+def test_how_much_more_differs_is_said_below_a_change(capsys):
+    change = ListedChange("urn:1", 1, URL, "", (), 2.0, 1.0, False, "old", "new", (), further=1)
+    print_changes(replace(CHANGES, changes=(change,)), 0.0)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-3:] == ["  - old", "  + new", "  and 1 more block of text"]
+
+
 @pytest.mark.parametrize(("weeks", "is_further"), [(1, True), (4, False), (40, False)])
 def test_no_changes_are_said_on_stderr(capsys, weeks, is_further):
     print_changes(Changes("urn:uuid:0", "x.db", 0.0, 0, ()), weeks * 7 * 86_400.0)

@@ -321,8 +321,8 @@ def test_a_watch_tells_what_it_masks_and_a_page_that_always_differs_once(capsys)
     moment = "1970-01-02 00:00:00"
     news = [
         "masked as noise (Now: 12:03; Visitor 17)",
-        f"differs at every poll (`pollwise check '{URL}' --db x.db` shows what; watch its feed"
-        " instead, or give it less weight)",
+        f"differs at every poll (`pollwise check '{URL}' --db x.db` shows what: leave that out"
+        " (`set --ignore`), watch its feed instead, or give it less weight)",
     ]
     lines = [line for line in err.splitlines()[1:-1] if "not shown" not in line]
     assert lines == [f"{moment}  {what}  {URL}" for what in news]

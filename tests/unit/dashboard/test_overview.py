@@ -144,6 +144,18 @@ async def test_what_changed_is_in_the_order_of_its_times(db):
     assert told == ["5 minutes", "20 minutes", "50 minutes"]
 
 
+async def test_how_much_more_differs_is_told(db):
+    now = time.time()
+    with Store.open(db) as store:
+        for at, text in ((now - 60.0, b"<p>A<p>B<p>C"), (now - 30.0, b"<p>A<p>D<p>E")):
+            version = Version(0, at, "text/html", text, f"{at}")
+            seen = Observation(0, at, Outcome.CHANGED)
+            store.commit(Batch(polls=(PollResult(seen, PageMemory(), version),)))
+    async with overview_of(db) as shown:
+        text = await shown("What changed?")
+    assert "B D and 1 more block of text" in text
+
+
 @pytest.mark.parametrize(
     ("ago", "told"), [(3600.0, "due to be tried again"), (0.0, r"tried again <time .*>in \d+ s<")]
 )

@@ -81,6 +81,16 @@ def test_what_is_asked_for_is_listed(db):
     assert read_changes(db, since=31.0).changes == ()
 
 
+def test_the_changes_of_one_page(db):
+    answer = read_changes(db, since=0.0, url=URL)
+    assert [one.seen_at for one in answer.changes] == [20.0, 30.0]
+    answer = read_changes(db, since=0.0, url=URL, limit=1)
+    assert ([one.seen_at for one in answer.changes], answer.left_out) == ([30.0], 1)
+    assert read_changes(db, since=25.0, url=URL, tag="other").changes == ()
+    with pytest.raises(InputError, match=r"http://c\.example/ was never watched in"):
+        read_changes(db, since=0.0, url="http://c.example/")
+
+
 def test_changes_are_in_the_order_of_their_times_whenever_they_were_committed(db):
     with Store.open(db) as store:
         for at in (50.0, 40.0):  # the first of them looked for noise, and took longer

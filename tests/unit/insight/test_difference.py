@@ -58,6 +58,19 @@ def test_what_went_and_what_came(before, after, removed, added):
     assert difference(before, after) == Difference("", removed, added)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "further"),
+    [
+        (["same", "a"], ["same", "b"], 0),
+        (["a", "same", "b"], ["c", "same", "d"], 1),
+        (["a"], ["b", "c", "d"], 2),
+        (["a", "a", "a"], ["a"], 1),
+    ],
+)
+def test_further_blocks_that_differ_are_counted(before, after, further):
+    assert difference(before, after).further == further
+
+
 @given(BLOCKS, BLOCKS)
 def test_the_same_blocks_do_not_differ_and_others_do(before, after):
     found = difference(before, after)

@@ -102,6 +102,17 @@ def test_pages_that_were_polled_keep_what_was_learned_of_them(tmp_path: Path) ->
         assert store.pages()[0].changes == 29
 
 
+def test_a_table_of_past_checks_teaches(tmp_path: Path) -> None:
+    file, db = tmp_path / "checks.csv", tmp_path / "pollwise.db"
+    rows = (f"http://a.example/,{1_777_593_600 + 3600 * n},{n % 3 == 0:d}" for n in range(30))
+    file.write_text("page,checked_at,changed\n" + "\n".join(rows))
+    report = import_file(file, db, say=print)
+    assert (report.origin, report.pages, report.checks, report.taught) == ("CSV", 1, 30, 1)
+    with Store.open_readonly(db) as store:
+        [record] = store.pages()
+    assert (record.polls, record.changes) == (30, 9)
+
+
 def test_an_import_is_no_start(tmp_path: Path) -> None:
     file, db = tmp_path / "feeds.opml", tmp_path / "pollwise.db"
     file.write_text("<opml><outline xmlUrl='http://a.example/'/></opml>")

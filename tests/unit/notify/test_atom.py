@@ -38,13 +38,20 @@ def test_an_entry_for_each_change_the_newest_first():
     assert feed.findtext("a:updated", namespaces=ATOM) == "1970-01-01T02:30:00.500000Z"
     newest, other = feed.findall("a:entry", ATOM)
     assert newest.findtext("a:id", namespaces=ATOM) == "urn:uuid:2"
-    assert newest.findtext("a:title", namespaces=ATOM) == "http://b.example/"
+    assert newest.findtext("a:title", namespaces=ATOM) == "http://b.example/: An item"
     summary = newest.findtext("a:summary", namespaces=ATOM)
     assert summary == "+ An item\nchanged in the 17 minutes before"
     assert other.findtext("a:title", namespaces=ATOM) == "Title <b>&"
     assert other.findtext("a:summary", namespaces=ATOM).startswith("- old\n+ new\n")
     assert other.find("a:link", ATOM).get("href") == "http://a.example/?a=1&b=<2>"
     assert other.find("a:category", ATOM).get("term") == "shop"
+
+
+def test_an_entry_of_a_feed_is_called_by_its_first_new_item():
+    items = (FoundItem("1", "", "http://b.example/1"), FoundItem("2", "Second"), FoundItem("3"))
+    feed = ElementTree.fromstring(atom_feed(FEED, (replace(CHANGES[1], items=items),), 0.0))
+    title = feed.find("a:entry", ATOM).findtext("a:title", namespaces=ATOM)
+    assert title == "http://b.example/: http://b.example/1 and 2 more"
 
 
 def test_an_entry_says_that_a_page_is_gone():

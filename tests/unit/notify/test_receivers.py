@@ -93,6 +93,7 @@ def test_two_receivers_of_one_name_are_refused():
         ({"name": "n", "to": HOOK, "secret": "whsec_?"}, "secret: expected whsec_ and base64"),
         ({"name": "n", "to": "exec:cat", "secret": "s"}, "only webhooks .* are signed"),
         ({"name": "n", "to": "exec:no-such-program hidden"}, "exec:no-such-program ...: there is"),
+        ({"name": "n", "to": f"exec:{__file__} hidden"}, "this file is not executable"),
         ({"name": "n", "to": "exec:cat 'hidden"}, "exec:cat ...: .* close every quote"),
         ({"name": "n", "to": "exec:cat | hidden"}, r"exec:cat ...: no shell .* so '\|' would"),
         ({"name": "n", "to": "exec:cat hidden 2>/dev/null"}, "so '2>' would be a word"),
@@ -120,6 +121,15 @@ def test_what_cannot_be_used_is_one_line(table, message):
         read_receiver(table)
     assert "\n" not in str(caught.value)
     assert "hidden" not in str(caught.value)
+
+
+def test_a_program_whose_path_has_spaces_needs_quotes(tmp_path):
+    program = tmp_path / "my hook"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    with pytest.raises(InputError, match="a path with spaces needs quotes of its own"):
+        receiver_of(f"exec:{program}")
+    assert receiver_of(f"exec:'{program}'").channel is Channel.COMMAND
 
 
 @pytest.mark.parametrize("target", ["\udc80", "https://a/\udc80", "exec:cat \udc80", "file:\udc80"])

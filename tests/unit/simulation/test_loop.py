@@ -132,11 +132,22 @@ def test_a_budget_may_be_text(text, budget):
     assert told.times.tolist() == meant.times.tolist()
 
 
+class Unfinished:
+    """Some of the methods of a policy."""
+
+    def add(self, pages):
+        pass
+
+    def select(self, now, limit):
+        pass
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ({"policy": BayesianIndex}, r"policy is the class BayesianIndex; give an object"),
         ({"policy": "uniform"}, r"policy='uniform' must be a policy, such as BayesianIndex\(\)"),
+        ({"policy": Unfinished()}, r"BayesianIndex\(\): it lacks the methods discard, observe, "),
         ({"world": Zipf}, r"world is the class Zipf; give an object"),
         ({"world": {}}, r"world=\{\} must be a world"),
         ({"polls": 1.5}, r"polls=1.5 must be a whole number"),

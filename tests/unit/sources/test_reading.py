@@ -3,6 +3,7 @@
 import json
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import fastfeedparser
@@ -111,6 +112,22 @@ def test_parts(number):
     assert view.mark == parts.mark != read(body, content_type).mark == ""
 
 
+@pytest.mark.parametrize(
+    ("body", "content_type", "ignore"),
+    [
+        (b'{"a": 1}', JSON, ".banner"),
+        (b"<a>1</a>", XML, ".banner"),
+        (b"<p>News", HTML, "json:$.a"),
+        (b"News", "text/plain", "xpath://p"),
+        (b"\0\1", "image/png", "re:a"),
+        ((SAMPLES / "rss-2.0-no-ids.xml").read_bytes(), XML, ".banner"),
+    ],
+)
+def test_what_is_ignored_in_another_kind_of_page_is_missing(body, content_type, ignore):
+    parts = Parts(ignore=(ignore,))
+    assert read(body, content_type, parts) == replace(read(body, content_type), mark=parts.mark)
+
+
 def test_selectors_of_xhtml_are_those_of_pages():
     body = (SAMPLES / "page.xhtml").read_bytes()
     assert read(body, "application/xhtml+xml", Parts(("#news",))).blocks == ("One",)
@@ -139,7 +156,14 @@ def test_selectors_of_xhtml_are_those_of_pages():
             "xpath://p/namespace::*",
             "xpath://p/namespace::* finds namespaces, not",
         ),
-        (b"{}", JSON, "main", None, "main names no part of JSON"),
+        (b"{}", JSON, "main", None, "main names no part of JSON; give json:... or re:..."),
+        (
+            b"<p>",
+            HTML,
+            "json:$.a",
+            None,
+            "json:$.a names no part of HTML; give CSS or",
+        ),
         (b"[1, ", JSON, "json:$[0]", None, "selectors of JSON, but the answer is none: Expecting"),
         (b"[" * 100_000, JSON, "json:$[0]", None, "the JSON nests too deeply for selectors"),
         (b"<a/>", XML, "main", None, "main names no part of XML"),

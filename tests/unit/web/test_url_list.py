@@ -108,6 +108,29 @@ def test_all_lines_that_are_wrong_are_named(tmp_path):
         read_url_list(path)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<?xml version="1.0"?>\n<opml/>',
+        "URL;Title\nhttp://h/;A\n",
+        'name,"url"\nA,http://h/\n',
+        "url: http://h/\n",
+    ],
+)
+def test_a_file_of_another_program_is_for_import(tmp_path, text):
+    path = tmp_path / "my urls"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"`pollwise import '.*my urls'` reads others$"):
+        read_url_list(path)
+
+
+def test_a_list_whose_first_host_has_no_scheme_is_a_list(tmp_path):
+    path = tmp_path / "urls"
+    path.write_text("link.example/\nhttp://h/\n")
+    with pytest.raises(InputError, match="line 1: not a URL"):
+        read_url_list(path)
+
+
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match="No such file"):
         read_url_list(tmp_path / "none")

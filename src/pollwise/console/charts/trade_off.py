@@ -45,11 +45,29 @@ def draw_trade_off(path: Path, title: str, results: Sequence[Figures]) -> None:
     for panel, (x, y) in zip(panels, pairs, strict=True):
         _draw(panel, x, y, _curves(results))
         if several:
-            panel.set_xscale("log")
-            panel.set_yscale("log" if y == "delay_days" else "linear")
+            _by_budgets(panel, results)
+            if y == "delay_days":
+                _in_plain_logarithms(panel)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper", fontsize=8)
     figure.suptitle(title, fontsize=11)
     save(figure, path)
+
+
+def _by_budgets(panel: Any, results: Sequence[Figures]) -> None:
+    """The polls of each budget along the axis."""
+    polls = {result["budget"]: result["polls"] for result in results}.values()
+    panel.set_xscale("log")
+    panel.set_xticks(list(polls), [f"{number:,}" for number in polls])
+    panel.minorticks_off()
+
+
+def _in_plain_logarithms(panel: Any) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    panel.set_yscale("log")
+    panel.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+    for set_formatter in (panel.yaxis.set_major_formatter, panel.yaxis.set_minor_formatter):
+        set_formatter(FuncFormatter(lambda days, _: f"{days:g}"))
 
 
 def _curves(results: Sequence[Figures]) -> dict[str, list[Figures]]:

@@ -36,6 +36,8 @@ class Replay(Recorded):
     >>> world.reset(seed=0)
     >>> world.begin, world.end, world.changes.of_page(0).tolist()
     (1.0, 3.0, [1.0, 3.0])
+    >>> world
+    <Replay: 2 pages, 2 changes>
     """
 
     def __init__(
@@ -71,6 +73,9 @@ class Replay(Recorded):
             Changes.of(times, born, died),
             last if end is None else time_of("Replay: end", end),
         )
+
+    def __repr__(self) -> str:
+        return f"<Replay: {len(self._pages)} pages, {len(self._changes.times)} changes>"
 
     def _take(self, pages: list[Page], changes: Changes, end: float) -> None:
         self.begin = float(changes.born.min())

@@ -349,4 +349,4 @@ def _csv_rows(path: Path) -> Iterator[list[str]]:
             f"{path}, row {row}: no CSV ({error}); close each quote, and double those in a cell"
         ) from error
     except UnicodeDecodeError as error:
-        raise TraceError(f"{path}: not a CSV file in UTF-8 ({error})") from error
+        raise TraceError(f"{path}: not a CSV file in UTF-8 ({error}); save it as such") from error

@@ -71,6 +71,11 @@ def read_trace(changes: object, pages: object = None, *, weighted: bool = False)
         beside = path.with_name(f"{path.stem}.pages{path.suffix}")
         companion, pages = beside.name, beside if beside.is_file() else None
     table = open_table(changes, (), "the table of changes")
+    if "checked_at" in table and "changed_at" not in table:
+        raise TraceError(
+            f"{table.name}: past checks (checked_at), not changes (changed_at): `pollwise replay"
+            " FILE.csv` estimates from these"
+        )
     table.require("page", "changed_at", instead=" or, of past checks, page, checked_at, changed")
     codes, names = table.codes("page")
     times = table.times("changed_at")

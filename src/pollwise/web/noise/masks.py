@@ -60,8 +60,13 @@ def place_of(mask: Mask) -> tuple[str, str]:
 
 
 def sample_of(text: str) -> str:
-    """The beginning of a text, on one line, to show to people."""
-    return " ".join(text.split())[:_SAMPLE]
+    """The beginning of a text, on one line, to show to people.
+
+    >>> sample_of("a " * 40)[-6:]
+    ' a a …'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= _SAMPLE else f"{line[: _SAMPLE - 2].rstrip()} …"
 
 
 def covered(blocks: Sequence[str], masks: Sequence[Mask]) -> list[list[Place]]:

@@ -281,6 +281,12 @@ def test_polls_find_changes_and_pages_that_are_gone():
     ]
 
 
+def test_past_checks_in_place_of_changes_are_named():
+    checks = {"page": ["a"], "checked_at": [1.0], "changed": [1]}
+    with pytest.raises(TraceError, match=r"past checks \(checked_at\), not changes"):
+        Replay.read(checks)
+
+
 def test_a_reset_forgets_the_polls():
     world = Replay({"a": [1.0, 9.0]})
     for _ in range(2):
