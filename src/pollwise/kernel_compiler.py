@@ -302,12 +302,12 @@ class Kernel(CPUDispatcher):
                 self._cache, self._compiler.pipeline_class = kept
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """See numba; callers hand over short whole numbers as long ones.
+        """See numba; callers hand over short whole numbers as long ones, and known as unknown ones.
 
-        So a part is compiled once for both.
+        So a part is compiled once for all.
         """
-        kws = {name: _lengthened(kind) for name, kind in kws.items()}
-        return super().get_call_template(tuple(map(_lengthened, args)), kws)
+        kws = {name: _widened(kind) for name, kind in kws.items()}
+        return super().get_call_template(tuple(map(_widened, args)), kws)
 
     def add_overload(self, cres: Any) -> None:
         """See numba; Python cannot call a part."""
@@ -319,7 +319,8 @@ class Kernel(CPUDispatcher):
         super().add_overload(cres)
 
 
-def _lengthened(kind: Any) -> Any:
+def _widened(kind: Any) -> Any:
+    kind = _types.unliteral(kind)
     is_short = isinstance(kind, _types.Integer) and kind.bitwidth < _types.int64.bitwidth
     return _types.int64 if is_short else kind
 

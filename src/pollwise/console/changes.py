@@ -16,7 +16,13 @@ from pollwise.console.slow_readers import AT_ONCE, LOOK, readiness
 from pollwise.console.streams import drop_stdout, stdout
 from pollwise.console.tables import brief, moment
 from pollwise.errors import InputError, StoreError
-from pollwise.insight.difference import Difference, Differs, lines_of, read_difference
+from pollwise.insight.difference import (
+    Difference,
+    Differs,
+    LatestTexts,
+    lines_of,
+    read_difference,
+)
 from pollwise.store import Place, Store
 from pollwise.texts import printable
 from pollwise.units import MINUTE
@@ -117,6 +123,7 @@ class ChangeLines:
         self._closing = threading.Event()
         self._ready = readiness(self._stream)
         self._reader: Store | None = None
+        self._latest = LatestTexts()
         self._thread = threading.Thread(target=self._go_on, daemon=True, name="changes")
         self._thread.start()
 
@@ -165,7 +172,9 @@ class ChangeLines:
         try:
             if self._reader is None:
                 self._reader = Store.open_readonly(self._db)
-            return read_difference(self._reader, change.page_id, change.url, change.polled_at)
+            return read_difference(
+                self._reader, change.page_id, change.url, change.polled_at, self._latest
+            )
         except (StoreError, InputError):  # the run itself tells of a database that fails
             self._drop_reader()
             return Difference()

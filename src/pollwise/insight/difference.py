@@ -1,5 +1,7 @@
 """What differs between a version of a page and the one before, in a few words."""
 
+import pickle
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +22,7 @@ from pollwise.web.reading.page_parser import parse_page
 __all__ = [
     "Difference",
     "Differs",
+    "LatestTexts",
     "VersionText",
     "difference",
     "difference_at",
@@ -37,6 +40,10 @@ _MOST_CHARACTERS = 2_000
 """Of what is told of a block of text."""
 _KEPT_CHARACTERS = 30
 """Of what is alike before a difference, where words are very long."""
+_LEVEL = 1
+"""Of compression: what is packed is unpacked once."""
+_ENTRY = 500
+"""Bytes that a packed text takes besides."""
 _LATELY = 10_000
 """Changes among which one is that was found just now."""
 
@@ -106,11 +113,44 @@ class VersionText:
     blocks: tuple[str, ...]
 
 
-def read_difference(store: StoreReader, page_id: int, url: str, seen_at: float) -> Difference:
+class LatestTexts:
+    """The texts of versions that were read last: one is that before the next change of its page.
+
+    They take `most` bytes at most; those that were read first are forgotten first.
+    """
+
+    def __init__(self, most: int = 16 * 2**20) -> None:
+        self._room = most
+        self._packed: dict[tuple[str, str], bytes] = {}
+
+    def of(self, version: StoredVersion) -> VersionText | None:
+        """The text of a version; None: it is not known."""
+        packed = self._packed.get((version.body_hash, version.content_type))
+        return None if packed is None else VersionText(*pickle.loads(zlib.decompress(packed)))
+
+    def keep(self, version: StoredVersion, text: VersionText) -> None:
+        """Know the text of a version from now on."""
+        self.forget(version)
+        packed = zlib.compress(pickle.dumps((text.title, text.blocks)), _LEVEL)
+        self._packed[version.body_hash, version.content_type] = packed
+        self._room -= _ENTRY + len(packed)
+        while self._room < 0:
+            self._room += _ENTRY + len(self._packed.pop(next(iter(self._packed))))
+
+    def forget(self, version: StoredVersion) -> None:
+        """Know the text of a version no more."""
+        packed = self._packed.pop((version.body_hash, version.content_type), None)
+        if packed is not None:
+            self._room += _ENTRY + len(packed)
+
+
+def read_difference(
+    store: StoreReader, page_id: int, url: str, seen_at: float, latest: LatestTexts
+) -> Difference:
     """What came with a change that was found just now, at `seen_at` (UTC seconds).
 
     See `difference_at`; of a feed only its new items. The title is what people know the page by.
-    `StoreError` if the database cannot be read.
+    `latest` is that of the changes told before. `StoreError` if the database cannot be read.
     """
     with store.snapshot():
         lately = max(store.latest_change() - _LATELY, 0)
@@ -121,11 +161,13 @@ def read_difference(store: StoreReader, page_id: int, url: str, seen_at: float) 
                 called = called or change.title or ""
                 if change.items:
                     return Difference(called, items=change.items)
-        found = difference_at(store, page_id, url, seen_at)
+        found = difference_at(store, page_id, url, seen_at, latest)
         return replace(found, title=called or found.title)
 
 
-def difference_at(store: StoreReader, page_id: int, url: str, seen_at: float) -> Difference:
+def difference_at(
+    store: StoreReader, page_id: int, url: str, seen_at: float, latest: LatestTexts | None = None
+) -> Difference:
     """What came with the version of a page that was first seen at `seen_at`.
 
     What is masked as noise does not count. Empty if the version, or the one before, is kept no more
@@ -137,7 +179,9 @@ def difference_at(store: StoreReader, page_id: int, url: str, seen_at: float) ->
     if any(one.size > LARGE for one in versions):
         return Difference()
     record = store.find_page(url)
-    before, after = (text_of(store, one, url, record) for one in versions)
+    before, after = (text_of(store, one, url, record, latest=latest) for one in versions)
+    if latest is not None:
+        latest.forget(versions[0])
     return difference_of_texts(before, after)
 
 
@@ -148,18 +192,26 @@ def text_of(
     record: PageRecord | None,
     *,
     patient: bool = False,
+    latest: LatestTexts | None = None,
 ) -> VersionText:
     """What a stored version says, without what is masked or does not count.
 
     `record` tells that of its page, if it is watched still. `patient`: what may take long to read
-    is read as well, such as a PDF, which else has no text.
+    is read as well, such as a PDF, which else has no text. `latest` is asked first, and told.
     """
-    body, content_type = store.body(version.body_hash), version.content_type or None
-    page = parse_page(body, version.content_type, url, text_alone=True)
     masks = () if record is None else record.memory.noise.masks
     parts = WHOLE if record is None else Parts.of(record.page)
-    if not masks and page.blocks and parts == WHOLE and not _is_list(body, content_type):
-        return VersionText(page.title, page.blocks)
+    is_plain = not masks and parts == WHOLE
+    known = latest.of(version) if is_plain and latest is not None else None
+    if known is not None:
+        return known
+    body, content_type = store.body(version.body_hash), version.content_type or None
+    page = parse_page(body, version.content_type, url, text_alone=True)
+    if is_plain and page.blocks and not _is_list(body, content_type):
+        text = VersionText(page.title, page.blocks)
+        if latest is not None:
+            latest.keep(version, text)
+        return text
     hastily = parts == WHOLE and not patient and takes_long(body, content_type)
     view = read_plainly(body, content_type) if hastily else _seen(body, content_type, parts)
     blocks = left_of(view.blocks, masks)

@@ -7,9 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollwise.insight.difference import Difference, difference, read_difference
+from pollwise.insight.difference import (
+    Difference,
+    LatestTexts,
+    VersionText,
+    difference,
+    read_difference,
+)
 from pollwise.store import Store
-from pollwise.store.records import Batch, NewPage, PollResult
+from pollwise.store.records import Batch, NewPage, PollResult, StoredVersion
 from pollwise.types import MaskState, Noise, Observation, Outcome, PageMemory, Version
 from pollwise.web.noise.blocks import blocks_of
 from pollwise.web.noise.search import find_noise
@@ -19,10 +25,10 @@ QUIET = Noise()
 BLOCKS = st.lists(st.lists(st.sampled_from("ab"), min_size=1).map(" ".join), max_size=4)
 
 
-def found_in(db: Path, seen_at: float) -> Difference:
-    """What came with the version that was found then."""
+def found_in(db: Path, seen_at: float, latest: LatestTexts | None = None) -> Difference:
+    """What came with the version that was found then; `latest` else knows nothing."""
     with Store.open_readonly(db) as store:
-        return read_difference(store, 0, URL, seen_at)
+        return read_difference(store, 0, URL, seen_at, latest or LatestTexts())
 
 
 def stored(
@@ -178,6 +184,65 @@ def test_the_title_is_the_one_that_the_poll_found(tmp_path):
             store.commit(Batch(polls=(polled,)))
     found = found_in(db, 1.0)
     assert (found.title, found.added) == ("J1", '"title": "J1"')
+
+
+def versions_of(db: Path) -> list[StoredVersion]:
+    with Store.open_readonly(db) as store:
+        return list(store.versions(0))
+
+
+@pytest.mark.parametrize("content_type", ["text/html", "application/json", "application/rss+xml"])
+def test_what_was_told_before_makes_no_difference(tmp_path, content_type):
+    db, latest = tmp_path / "x.db", LatestTexts()
+    bodies = ["<title>A</title><p>one", "<title>B</title><p>two", "<title>B</title><p>three", "4"]
+    stored(db, *bodies, content_type=content_type)
+    for seen_at in (1.0, 2.0, 3.0, 2.0, 1.0):
+        assert found_in(db, seen_at, latest) == found_in(db, seen_at)
+
+
+def test_a_version_that_was_told_is_not_read_anew_for_the_next(tmp_path):
+    db, latest = tmp_path / "x.db", LatestTexts()
+    stored(db, "<p>one", "<p>two")
+    latest.keep(versions_of(db)[0], VersionText("", ("what was told",)))
+    assert found_in(db, 1.0, latest) == Difference("", "what was told", "two")
+    known = [latest.of(version) for version in versions_of(db)]
+    assert known == [None, VersionText("", ("two",))]
+
+
+def test_of_a_page_with_masks_what_was_told_is_not_asked_for(tmp_path):
+    pages = [f"<p>Now: 12:0{n}<p>{'old' if n < 3 else 'new'}<p>An end" for n in range(4)]
+    blocks = [blocks_of(page.encode(), "text/html") for page in pages]
+    db, latest = tmp_path / "x.db", LatestTexts()
+    stored(db, *pages[2:], noise=Noise(find_noise(blocks[:3])))
+    latest.keep(versions_of(db)[0], VersionText("", ("Now: 12:02", "older", "An end")))
+    assert found_in(db, 1.0, latest) == Difference("", "old", "new")
+
+
+def test_the_texts_that_were_read_first_are_forgotten_first():
+    latest = LatestTexts(most=20_000)
+    versions = [StoredVersion(0.0, "text/html", str(number), 1) for number in range(100)]
+    texts = [VersionText(str(number), (f"block {number}",)) for number in range(100)]
+    for version, text in zip(versions, texts, strict=True):
+        latest.keep(version, text)
+    known = [latest.of(version) for version in versions]
+    held = sum(text is not None for text in known)
+    assert 30 < held < 40
+    assert known == [None] * (100 - held) + texts[100 - held :]
+    latest.keep(versions[0], VersionText("", tuple(map(str, range(20_000)))))
+    assert [latest.of(version) for version in versions] == [None] * 100
+
+
+def test_a_text_that_is_forgotten_or_known_twice_leaves_room_for_others():
+    latest = LatestTexts(most=2_000)
+    first, second = (StoredVersion(0.0, "text/html", body, 1) for body in ("1", "2"))
+    text = VersionText("News", ("It rains",))
+    latest.keep(first, text)
+    for _ in range(10):
+        latest.keep(second, text)
+        latest.keep(second, text)
+        assert latest.of(first) == latest.of(second) == text
+        latest.forget(second)
+        assert latest.of(second) is None
 
 
 @pytest.mark.parametrize("before", ["a" * 3000, "Opening hours " * 300])

@@ -110,7 +110,7 @@ _CHANGED, _UNCHANGED = int(Outcome.CHANGED), int(Outcome.UNCHANGED)
 
 
 @kernel(allocates=False)
-def _entry(state: IndexState, page: int, near: float = 0.0) -> float:
+def _entry(state: IndexState, page: int, near: float) -> float:
     """When a page with a copy is to enter the pool.
 
     It is found sooner if it will be due about `near` seconds after its copy (0: nobody knows).
@@ -138,7 +138,7 @@ def _move(state: IndexState, page: int) -> None:
 
 
 @kernel(allocates=False)
-def _wait(state: IndexState, page: int, near: float = 0.0) -> None:
+def _wait(state: IndexState, page: int, near: float) -> None:
     """Let a page that is nowhere wait for its time: in line, or in the calendar."""
     own = state.pages[page]
     nothing_known = state.shared[0].learning and not has_told(own) and own.kind == -1
@@ -170,7 +170,7 @@ def add_pages(state: IndexState, pages: NDArray[np.int64]) -> None:
         count_page(state.shared, state.pages[page].group, 1, 1)
         join_site(state, page)
         refresh_belief(state, page)
-        _wait(state, page)
+        _wait(state, page, 0.0)
 
 
 @kernel(allocates=False)
@@ -223,7 +223,7 @@ def _shrink_pool(state: IndexState, now: float) -> None:
         common.price = max(common.price, least)
     soon = now + max(common.gap, 1e-6)
     for page in pages[_POOL_TARGET:]:
-        entry = max(_entry(state, page), soon, _free_at(state, page))
+        entry = max(_entry(state, page, 0.0), soon, _free_at(state, page))
         leave_pool(state, page)
         _enter_calendar(state, page, entry)
 
@@ -271,7 +271,7 @@ def _fill_pool(state: IndexState, now: float) -> None:
         page = first_page(state.calendar[::-1])
         _leave(state, page)
         count_page(state.shared, state.pages[page].group, 0, 1)
-        _wait(state, page)
+        _wait(state, page, 0.0)
     for _ in range(_MOST_ENTERING):
         if heap_size(state.calendar) == 0 or first_time(state.calendar) > now:
             break
@@ -491,7 +491,7 @@ def copy_page(state: IndexState, page: int, time: float) -> None:
         forget_index(state, page)
         if own.where in (CALENDAR, NEW):
             _leave(state, page)
-            _wait(state, page)
+            _wait(state, page, 0.0)
 
 
 @kernel(allocates=False)
