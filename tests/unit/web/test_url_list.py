@@ -114,6 +114,7 @@ def test_all_lines_that_are_wrong_are_named(tmp_path):
         '<?xml version="1.0"?>\n<opml/>',
         "URL;Title\nhttp://h/;A\n",
         'name,"url"\nA,http://h/\n',
+        "page,checked_at,changed\nhttp://h/,2026-05-01,0\n",
         "url: http://h/\n",
     ],
 )
