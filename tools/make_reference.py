@@ -110,7 +110,9 @@ def _default(parameter: Any) -> str:
 
 
 def _meaning(parameter: Any) -> str:
-    text = _TOLD_DEFAULT.sub("", parameter.help or "")
+    text = parameter.help or ""
+    if parameter.param_type_name == "option":  # its default has a column of its own
+        text = _TOLD_DEFAULT.sub("", text)
     marks = [_range(parameter)]
     marks += [f"or the environment variable `{parameter.envvar}`"] if parameter.envvar else []
     said = "; ".join(filter(None, marks))

@@ -3,6 +3,7 @@
 Besides, `read_json`: of what was stored, anything may be damaged.
 """
 
+import inspect
 import json
 import math
 import os
@@ -129,17 +130,20 @@ def require_object(name: str, value: object, kind: type | UnionType, demand: str
         raise InputError(
             f"{name} is the class {value.__name__}; give an object, such as {value.__name__}()"
         )
-    demanded = _methods(kind)
-    missing = [each for each in demanded if not callable(getattr(value, each, None))]
-    is_partly = 0 < len(missing) < len(demanded)
-    lacks = f": it lacks the methods {', '.join(missing)}" if is_partly else ""
-    require(name, value, isinstance(value, kind), demand + lacks)
+    if not isinstance(value, kind):
+        demanded = _members(kind)
+        missing = [each for each in demanded if getattr(value, each, None) is None]
+        is_partly = 0 < len(missing) < len(demanded)
+        lacks = f": it lacks {', '.join(missing)}" if is_partly else ""
+        require(name, value, False, demand + lacks)
 
 
-def _methods(kind: type | UnionType) -> list[str]:
+def _members(kind: type | UnionType) -> list[str]:
     """What a protocol asks for; nothing of another kind."""
-    is_protocol = getattr(kind, "_is_protocol", False)
-    return [name for name in vars(kind) if not name.startswith("_")] if is_protocol else []
+    if isinstance(kind, UnionType) or not getattr(kind, "_is_protocol", False):
+        return []
+    named = (*inspect.get_annotations(kind), *vars(kind))
+    return [name for name in named if not name.startswith("_")]
 
 
 def require_shares(owner: str, shares: Mapping[str, float]) -> None:

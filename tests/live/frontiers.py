@@ -13,18 +13,30 @@ from pollwise.frontier import Client
 
 from ..fork_server import FORKED, PROGRAM, SOURCE
 from .daemons import PATIENCE
-from .preparing import prepared, small_files
+from .preparing import HANGUPS_HEEDED, prepared, small_files
 
 WAIT = 60.0
 
 
 class FrontierProcess:
-    """`pollwise frontier` with its file in a folder; `said` are its lines so far."""
+    """`pollwise frontier` with its file in a folder; `said` are its lines so far.
 
-    def __init__(self, folder: Path, *words: str, largest_file: int | None = None) -> None:
+    `hung_up`: it heeds SIGHUP, and has no terminal, or else this one, which may be hung up.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *words: str,
+        largest_file: int | None = None,
+        hung_up: bool = False,
+        terminal: str | None = None,
+    ) -> None:
         self.folder = folder
         self.words = words
         self.largest_file = largest_file
+        self.hung_up = hung_up
+        self.terminal = terminal
         self.said: list[str] = []
         self.port = 0
         self.start()
@@ -33,6 +45,10 @@ class FrontierProcess:
         program = FORKED
         if self.largest_file is not None:
             program = (*prepared(small_files(self.largest_file)), *PROGRAM)
+        if self.hung_up:
+            # What leads a session has the first terminal that it opens as its own.
+            taking = () if self.terminal is None else (f"os.open({self.terminal!r}, os.O_RDWR)",)
+            program = (*prepared(HANGUPS_HEEDED, *taking), *PROGRAM)
         self.process = subprocess.Popen(
             [*program, "frontier", "--port", str(self.port), *self.words],
             cwd=self.folder,
@@ -40,6 +56,7 @@ class FrontierProcess:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=self.hung_up,
         )
         started = threading.Event()
         self._reader = threading.Thread(target=self._read, args=(started,), daemon=True)

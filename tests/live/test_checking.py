@@ -268,6 +268,25 @@ async def test_check_says_that_no_header_is_for_the_host_of_the_page(site, tmp_p
     assert len(said) == 1
 
 
+async def test_check_takes_headers_from_a_pipe(site):
+    seen = []
+
+    async def answer(request: web.Request) -> web.Response:
+        seen.append(request.headers.get("X-Key"))
+        return web.Response(text="News", content_type="text/plain")
+
+    site.answers["/"] = answer
+    receiving, sending = os.pipe()
+    os.write(sending, f"{site.host}: X-Key: k\n".encode())
+    os.close(sending)
+    try:
+        told = {"header_file": f"/dev/fd/{receiving}"}
+        await asyncio.to_thread(check_page, site.url("/"), None, fetch_settings=told)
+    finally:
+        os.close(receiving)
+    assert seen == ["k", "k"]
+
+
 async def test_check_leaves_a_host_alone_as_its_watch_would(site, tmp_path, monkeypatch):
     monkeypatch.setattr(control, "_PATIENCE", 0.2)
     serve(site)

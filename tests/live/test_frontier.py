@@ -1,6 +1,7 @@
 """`pollwise frontier` as a process, and gRPC clients: each call, restarts, hostile ones."""
 
 import itertools
+import os
 import signal
 import subprocess
 import threading
@@ -505,6 +506,22 @@ def test_it_ends_when_asked_to(start):
             found(client, "", "http://a.org/")
         assert process.end(number) == 0
         assert "Traceback" not in "".join(process.said)
+
+
+def test_a_hangup_ends_it_at_a_terminal_only(start):
+    """At a terminal it died of it, with a line as if it had not begun."""
+    controlling, terminal = os.openpty()
+    try:
+        process = start("--db", "a.db", hung_up=True, terminal=os.ttyname(terminal))
+        assert process.end(signal.SIGHUP) == 0
+        assert "stopping" in process.said[-1]
+    finally:
+        os.close(controlling)
+        os.close(terminal)
+    process = start("--db", "b.db", hung_up=True)
+    process.process.send_signal(signal.SIGHUP)
+    assert process.end(signal.SIGTERM) == 0
+    assert any("restart it" in line for line in process.said)
 
 
 def test_an_open_stream_does_not_keep_it_from_ending(start):

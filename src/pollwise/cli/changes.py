@@ -97,7 +97,9 @@ def diff(
     url: Annotated[str, typer.Argument(help="A page that is watched, or was.")],
     before: Annotated[
         int | None,
-        typer.Argument(metavar="[A]", help="A version, as history shows it. Default: before B."),
+        typer.Argument(
+            metavar="[A]", help="A version, as history shows it. Default: before the later."
+        ),
     ] = None,
     after: Annotated[
         int | None, typer.Argument(metavar="[B]", help="A later one. Default: the newest.")

@@ -5,6 +5,7 @@ import logging
 import signal
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -17,6 +18,7 @@ from pollwise.frontier.service import Service
 from pollwise.frontier.store import FrontierReader, FrontierStore
 from pollwise.frontier.worker import Worker
 from pollwise.live.clock import LiveClock
+from pollwise.live.hangups import heed_hangups
 from pollwise.web.own_servers import host_and_port, listen_on
 
 __all__ = ["Serving", "serve_frontier"]
@@ -28,6 +30,7 @@ _MOST_CALLS = 1000
 """Calls under way; one more is refused (RESOURCE_EXHAUSTED)."""
 _GRACE = 2.0
 """Seconds for calls under way when the server ends."""
+_NOTHING_NEW = "nothing can be told anew while this runs: restart it"
 _ELSEWHERE = "give another --port or --host"
 _OPTIONS = [
     ("grpc.so_reuseport", 0),  # else two servers would share a port, and have half the URLs each
@@ -51,7 +54,7 @@ class Serving:
 
 
 async def serve_frontier(serving: Serving) -> None:
-    """Serve until SIGINT or SIGTERM; the log says so once calls are answered.
+    """Serve until SIGINT, SIGTERM or, at a terminal, SIGHUP; the log says once calls are answered.
 
     `InputError` if the port cannot be had, `StoreError` if the file cannot be used.
     """
@@ -68,9 +71,10 @@ async def serve_frontier(serving: Serving) -> None:
         service = Service(frontier, writing, Listing(reader), reading, clock, "")
         server.add_generic_rpc_handlers((service.handler(),))
         service.address = host_and_port(serving.host, port)
-        stop = asyncio.Event()
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
         for one in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(one, stop.set)
+            loop.add_signal_handler(one, stop.set)
+        heed_hangups(loop, end=stop.set, reload=partial(_LOG.info, _NOTHING_NEW))
         await server.start()
         _LOG.info("URLs of %s are served at %s", serving.db, service.address)
         await stop.wait()

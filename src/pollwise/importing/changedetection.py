@@ -148,7 +148,10 @@ def _index(archive: zipfile.ZipFile) -> _Index:
         elif place.name == "tag.json":
             tags[place.parent.name] = _object(archive, name)
     if not watches:
-        raise InputError(f"no backup of changedetection.io: it has neither {_INDEX} nor watch.json")
+        raise InputError(
+            f"no backup of changedetection.io: it has neither {_INDEX} nor watch.json; save a"
+            " spreadsheet as CSV"
+        )
     return _Index(watches, tags, for_all, default)
 
 

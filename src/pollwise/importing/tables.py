@@ -21,7 +21,6 @@ _TAGS = ("tags", "tag", "folder", "group", "category")
 _PARTS = ("select", "ignore")
 _CHECKS = ("page", "checked_at", "changed")
 """A row for each check: the table that `pollwise replay` reads, too."""
-_KNOWN = frozenset((*_URL, *_NAME, *_TAGS, *_PARTS))
 _SEPARATORS = (",", ";", "\t")
 """A spreadsheet takes the semicolon where the comma is the decimal sign."""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -44,12 +43,12 @@ def is_table(begin: bytes) -> bool:
 def read_table(data: bytes) -> Imported:
     """The pages of a table: a row each, by the names of its columns, whatever their case.
 
-    `url` (or `uri`, `link`, `address`) is needed; `name` or `title`, `tags` (or `tag`, `folder`,
-    `group`, `category`; several with commas or semicolons between them), and a selector in
-    `select` and `ignore` may be there. If there is a column `checked_at`, a row is a past check:
-    `page` (or `url`), when it was checked, and whether it had `changed` since the check before.
-    Other columns, and rows that cannot be used, are left out, and said so. `InputError` for what
-    is no such table.
+    `url` (else `uri`, `link` or `address`) is needed; `name` or else `title`, `tags` (or `tag`,
+    `folder`, `group`, `category`; several with commas or semicolons between them), and a selector
+    in `select` and `ignore` may be there. If there is a column `checked_at`, a row is a past check:
+    `page` (unless there is a `url`), when it was checked, and whether it had `changed` since the
+    check before. Other columns, and rows that cannot be used, are left out, and said so.
+    `InputError` for what is no such table.
     """
     try:
         text = data.decode(_encoding(data))
@@ -66,16 +65,15 @@ def read_table(data: bytes) -> Imported:
     try:
         columns = [_plain(cell) for cell in next(rows)]
         has_checks = "checked_at" in columns
-        known = _KNOWN.union(_CHECKS) if has_checks else _KNOWN
-        others = [printable(name) for name in columns if name and name not in known]
-        left_out += [f"the column {name} has no counterpart" for name in others]
+        of_url = _first_of((*_URL, "page") if has_checks else _URL, columns)
+        of_name = _first_of(_NAME, columns)
         for row in rows:
             cells: defaultdict[str, list[str]] = defaultdict(list)
             for column, cell in zip(columns, row, strict=False):  # empty ends may be left out
-                if cell.strip():
+                if column and cell.strip():
                     cells[column].append(cell.strip())
             try:
-                page = _page(cells, has_checks)
+                page = _page(cells, of_url, of_name)
                 if has_checks:
                     at, changed = _check(cells)
                     of_page = checks[page.url]
@@ -87,6 +85,10 @@ def read_table(data: bytes) -> Imported:
                 pages.append(page)
     except csv.Error as error:
         raise InputError(f"line {lines.line_num}: no CSV: {error}") from error
+    if pages:
+        known = {of_url, of_name, *_TAGS, *_PARTS, *(_CHECKS[1:] if has_checks else ())}
+        others = [printable(name) for name in columns if name and name not in known]
+        left_out[:0] = [f"the column {name} has no counterpart" for name in others]
     history = {url: _observations(told) for url, told in checks.items()}
     return Imported("CSV", tuple(pages), tuple(left_out), history)
 
@@ -108,21 +110,24 @@ def _plain(cell: str) -> str:
     return cell.strip().strip('"').strip().casefold()
 
 
-def _told(cells: _Cells, names: Sequence[str]) -> list[str]:
-    return [cell for name in names for cell in cells.get(name, ())]
+def _first_of(names: Sequence[str], columns: Sequence[str]) -> str:
+    """The first of these names that a column has; empty if none has."""
+    return next((name for name in names if name in columns), "")
 
 
-def _page(cells: _Cells, has_checks: bool) -> NewPage:
-    urls = _told(cells, (*_URL, "page") if has_checks else _URL)
-    if not urls:
+def _page(cells: _Cells, of_url: str, of_name: str) -> NewPage:
+    """The page of a row, by the columns of its URL and of its name."""
+    url = next(iter(cells.get(of_url, ())), None)
+    if url is None:
         raise InputError("there is no URL in it")
-    tags = (tag_of(part) for cell in _told(cells, _TAGS) for part in re.split("[,;]", cell))
+    told = (cell for column in _TAGS for cell in cells.get(column, ()))
+    tags = (tag_of(part) for cell in told for part in re.split("[,;]", cell))
     return page_of(
-        urls[0],
-        name=next(iter(_told(cells, _NAME)), None),
+        url,
+        name=next(iter(cells.get(of_name, ())), None),
         tags=tuple(dict.fromkeys(filter(None, tags))),
-        select=_told(cells, ["select"]),
-        ignore=_told(cells, ["ignore"]),
+        select=cells.get("select", ()),
+        ignore=cells.get("ignore", ()),
     )
 
 

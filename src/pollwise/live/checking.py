@@ -32,7 +32,7 @@ from pollwise.web.fetcher import FetchResult
 from pollwise.web.noise.looks import says_the_same
 from pollwise.web.noise.masks import covered_blocks
 from pollwise.web.noise.search import differences, find_noise
-from pollwise.web.own_headers import read_own_headers
+from pollwise.web.own_headers import OwnHeaders, read_own_headers
 from pollwise.web.poller import WebPoller
 from pollwise.web.rendering.browser import require_browser
 from pollwise.web.seeing import read_beside
@@ -134,11 +134,10 @@ def check_page(
     if render:
         require_browser()
     told = Parts(tuple(select), tuple(ignore))
-    if (unsent := _unsent(address, WatchSettings(**fetch_settings))) is not None:
-        say(unsent)
     if db is None:
         known = _Known(parts=told, render=bool(render), settings=WatchSettings(**fetch_settings))
-        return asyncio.run(_check(address, known, allow_private))
+        own_headers = _own_headers(address, known.settings, fetch_settings, say)
+        return asyncio.run(_check(address, known, own_headers, allow_private))
     is_beside = False
     try:
         opened = opened_again(db, say)
@@ -151,20 +150,24 @@ def check_page(
             known = replace(known, render=render, memory=PageMemory())
         if told != WHOLE:
             known = replace(known, parts=told)
+        own_headers = _own_headers(address, known.settings, fetch_settings, say)
         if not is_beside:
-            return asyncio.run(_check(address, known, allow_private))
+            return asyncio.run(_check(address, known, own_headers, allow_private))
         leave = partial(ask, db, LeaveHost(scope_of(address), _ALONE), make=False, say=say)
         leave()
-        return asyncio.run(_check_beside(leave, address, known, allow_private))
+        return asyncio.run(_check_beside(leave, address, known, own_headers, allow_private))
 
 
-def _unsent(address: str, settings: WatchSettings) -> str | None:
-    """A line if none of the headers in the file of the settings is for the host of this page."""
-    host, hosts = scope_of(address), read_own_headers(settings).hosts
-    if not hosts or host in hosts:
-        return None
-    named = count(len(hosts), "other host") if len(hosts) > 1 else min(hosts)
-    return f"{settings.header_file} has no header for {host}, but for {named}"
+def _own_headers(
+    address: str, settings: WatchSettings, told: Mapping[str, Any], say: Callable[[str], None]
+) -> OwnHeaders:
+    """What is sent along; it is said if a file of headers was told, and none is for the page."""
+    own_headers = read_own_headers(settings)  # once, as the file may be a pipe
+    host, hosts = scope_of(address), own_headers.hosts
+    if told.get("header_file") and hosts and host not in hosts:
+        named = count(len(hosts), "other host") if len(hosts) > 1 else min(hosts)
+        say(f"{settings.header_file} has no header for {host}, but for {named}")
+    return own_headers
 
 
 def _known(store: Store, address: str, *, is_beside: bool) -> _Known:
@@ -193,7 +196,11 @@ def _known(store: Store, address: str, *, is_beside: bool) -> _Known:
 
 
 async def _check_beside(
-    leave: Callable[[], object], address: str, known: _Known, allow_private: bool
+    leave: Callable[[], object],
+    address: str,
+    known: _Known,
+    own_headers: OwnHeaders,
+    allow_private: bool,
 ) -> PageCheck:
     """`_check`; until it ends, the watch is asked again and again to `leave` the host alone.
 
@@ -206,7 +213,7 @@ async def _check_beside(
             await asyncio.to_thread(leave)
 
     tasks = (
-        asyncio.ensure_future(_check(address, known, allow_private)),
+        asyncio.ensure_future(_check(address, known, own_headers, allow_private)),
         asyncio.ensure_future(leave_on()),
     )
     try:
@@ -218,9 +225,11 @@ async def _check_beside(
         await asyncio.wait(tasks)
 
 
-async def _check(address: str, known: _Known, allow_private: bool) -> PageCheck:
+async def _check(
+    address: str, known: _Known, own_headers: OwnHeaders, allow_private: bool
+) -> PageCheck:
     settings = known.settings
-    make_poller = fetching(settings, read_own_headers(settings))
+    make_poller = fetching(settings, own_headers)
     why: str | None = None
     fetched = _Fetched()
     async with (

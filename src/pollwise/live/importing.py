@@ -94,8 +94,12 @@ def _imported(
     if history:
         say(f"learning from {count(checks, 'check')} of {count(len(history), 'page')}")
         _teach(store, history)
+    left_out = read.left_out
+    if untaught := sum(map(bool, read.checks.values())) - len(history):
+        why = "polled before, or checked in the future"
+        left_out += (f"the past checks of {count(untaught, 'page')}: {why}",)
     new = len(pages.keys() - polls.keys())
-    return ImportReport(read.origin, len(pages), new, checks, len(history), read.left_out)
+    return ImportReport(read.origin, len(pages), new, checks, len(history), left_out)
 
 
 def _history(

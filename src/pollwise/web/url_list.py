@@ -24,7 +24,8 @@ _MARK = re.compile(r"(weight|cost|at-least|at-most|tags|select|ignore|render)=(.
 _SEVERAL = ("select", "ignore")
 """Marks that may be given several times."""
 _FOREIGN = re.compile(
-    r"\s*<|(?:[^\n]*[;,\t])?\s*\"?(?:url|uri|link|address)\"?\s*(?:[;,:\n]|$)", re.IGNORECASE
+    r"\s*<|(?:[^\n]*[;,\t])? *\"?(?:url|uri|link|address|checked_at)\"?\s*(?:[;,:\t\n]|$)",
+    re.IGNORECASE,
 )
 """How XML, tables and YAML begin."""
 _MOST_NAMED = 10

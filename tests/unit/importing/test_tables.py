@@ -53,6 +53,20 @@ def test_separators_encodings_and_other_names_of_columns(data):
     assert told(data) == [("http://a.example/", "A", ("x",))]
 
 
+def test_other_columns_of_the_same_meaning_are_left_out():
+    read = read_table(b"link,title,url,name,\nhttp://b.example/,B,http://a.example/,A,1\n,,,C,2\n")
+    assert [(page.url, page.name) for page in read.pages] == [("http://a.example/", "A")]
+    assert read.left_out == (
+        "the column link has no counterpart",
+        "the column title has no counterpart",
+        "line 3: there is no URL in it",
+    )
+
+
+def test_columns_are_no_reason_that_there_is_no_page():
+    assert read_table(b"url,price\nnone,1\n").left_out[0].startswith("line 2: not a URL")
+
+
 def test_a_table_of_urls_alone():
     assert told(b"url\nhttp://a.example/\n") == [("http://a.example/", None, None)]
 

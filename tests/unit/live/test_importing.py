@@ -111,6 +111,9 @@ def test_a_table_of_past_checks_teaches(tmp_path: Path) -> None:
     with Store.open_readonly(db) as store:
         [record] = store.pages()
     assert (record.polls, record.changes) == (30, 9)
+    again = import_file(file, db, say=print)
+    assert (again.checks, again.taught) == (0, 0)
+    assert again.left_out == ("the past checks of 1 page: polled before, or checked in the future",)
 
 
 def test_an_import_is_no_start(tmp_path: Path) -> None:

@@ -132,6 +132,15 @@ def test_a_budget_may_be_text(text, budget):
     assert told.times.tolist() == meant.times.tolist()
 
 
+class Still:
+    """Some of what a world has."""
+
+    begin = end = 0.0
+
+    def poll(self, page_ids, now):
+        return []
+
+
 class Unfinished:
     """Some of the methods of a policy."""
 
@@ -147,9 +156,10 @@ class Unfinished:
     [
         ({"policy": BayesianIndex}, r"policy is the class BayesianIndex; give an object"),
         ({"policy": "uniform"}, r"policy='uniform' must be a policy, such as BayesianIndex\(\)"),
-        ({"policy": Unfinished()}, r"BayesianIndex\(\): it lacks the methods discard, observe, "),
+        ({"policy": Unfinished()}, r"BayesianIndex\(\): it lacks discard, observe, "),
         ({"world": Zipf}, r"world is the class Zipf; give an object"),
         ({"world": {}}, r"world=\{\} must be a world"),
+        ({"world": Still()}, "Replay: it lacks tells_last_changed, reset, pages, changes, rates$"),
         ({"polls": 1.5}, r"polls=1.5 must be a whole number"),
         ({"polls": -1}, r"polls=-1 must be a whole number"),
         ({"seed": "one"}, r"seed='one' must be a whole number"),

@@ -114,6 +114,8 @@ def test_all_lines_that_are_wrong_are_named(tmp_path):
         '<?xml version="1.0"?>\n<opml/>',
         "URL;Title\nhttp://h/;A\n",
         'name,"url"\nA,http://h/\n',
+        "page,checked_at,changed\nhttp://h/,2026-05-01,0\n",
+        "Name\tURL\tTags\nA\thttp://h/\tx\n",
         "url: http://h/\n",
     ],
 )
@@ -121,6 +123,14 @@ def test_a_file_of_another_program_is_for_import(tmp_path, text):
     path = tmp_path / "my urls"
     path.write_text(text)
     with pytest.raises(InputError, match=r"`pollwise import '.*my urls'` reads others$"):
+        read_url_list(path)
+
+
+def test_a_first_line_of_tabs_is_read_in_linear_time(tmp_path):
+    """A million took hours."""
+    path = tmp_path / "urls"
+    path.write_text("x" + "\t" * 1_000_000 + "y")
+    with pytest.raises(InputError, match="line 1: "):
         read_url_list(path)
 
 

@@ -35,7 +35,7 @@ _MENDS = {
     **dict.fromkeys(FULL_DISK, "free some space"),
     errno.EACCES: "check the permissions of the file and its folder",
     errno.EPERM: "check the permissions of the file and its folder",
-    errno.EROFS: "choose a file on a disk that can be written",
+    errno.EROFS: "check the disk, or choose a file on a disk that can be written",
     errno.EIO: "check the disk",
 }
 _OF_DISK = FULL_DISK | {errno.EIO, errno.EROFS}
