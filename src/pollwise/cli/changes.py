@@ -18,7 +18,7 @@ def changes(
         str | None,
         typer.Option(
             help="An age such as 12h, 1d or 2w, or a time such as 2026-05-01."
-            " Default: 1d, or all that are kept with --unread."
+            " Default: 1d, or all that are kept with --unread or a URL."
         ),
     ] = None,
     tag: Annotated[str | None, typer.Option(help="Only pages with this tag.")] = None,
@@ -49,7 +49,7 @@ def changes(
         )
     now = time.time()
     if since is None:
-        since = "1970-01-01" if unread else "1d"
+        since = "1d" if url is None and not unread else "1970-01-01"
     begin = since_of(since, now)
     if begin > now:
         raise InputError(f"--since {since} is in the future (UTC): give an earlier time, or an age")

@@ -23,6 +23,8 @@ _CHECKS = ("page", "checked_at", "changed")
 """A row for each check: the table that `pollwise replay` reads, too."""
 _SEPARATORS = (",", ";", "\t")
 """A spreadsheet takes the semicolon where the comma is the decimal sign."""
+_TELLS_SEPARATOR = re.compile(r'\A"?sep=.?"?(?=[\r\n])', re.IGNORECASE)
+"""A first line that Excel reads, such as `sep=;`."""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _FLAGS = {
     **dict.fromkeys(("0", "0.0", "false", "no"), False),
@@ -37,7 +39,7 @@ _Cells = Mapping[str, Sequence[str]]
 
 def is_table(begin: bytes) -> bool:
     """Whether a file that begins like this names, in its first line, a column that is needed."""
-    return _separator(begin.decode(_encoding(begin), "ignore")) is not None
+    return _separator(_text_of(begin, "ignore")) is not None
 
 
 def read_table(data: bytes) -> Imported:
@@ -51,7 +53,7 @@ def read_table(data: bytes) -> Imported:
     `InputError` for what is no such table.
     """
     try:
-        text = data.decode(_encoding(data))
+        text = _text_of(data)
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 text (byte {error.start}); save it as UTF-8") from error
     separator = _separator(text)
@@ -93,8 +95,10 @@ def read_table(data: bytes) -> Imported:
     return Imported("CSV", tuple(pages), tuple(left_out), history)
 
 
-def _encoding(data: bytes) -> str:
-    return "utf-16" if data.startswith(_UTF_16) else "utf-8-sig"
+def _text_of(data: bytes, errors: str = "strict") -> str:
+    """The text of a table, with an empty line in the place of one that tells the separator."""
+    text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig", errors)
+    return _TELLS_SEPARATOR.sub("", text, count=1)
 
 
 def _separator(text: str) -> str | None:

@@ -50,6 +50,7 @@ def test_what_was_listed_is_marked_as_read(run):
 
 @pytest.mark.usefixtures("db")
 def test_changes_of_one_page_are_listed_and_marked(run):
+    assert run("changes", URL).out == run("changes", "--since", "1970-01-01").out != ""
     assert run("changes", URL, "--unread", "--mark-read").err.endswith("1 change marked as read\n")
     assert run("changes", URL, "--unread").err == "no unread changes\n"
     assert "http://c.example/ was never watched in" in run("changes", "http://c.example/").err

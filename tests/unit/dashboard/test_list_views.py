@@ -183,12 +183,13 @@ async def test_a_question_that_cannot_be_answered_is_told(db, target):
     assert re.search("<p>.+</p>", text)
 
 
-async def test_the_list_of_changes_tells_how_much_more_differs(db):
+async def test_lists_tell_how_much_more_differs(db):
     with Store.open(db) as store:
         for at, text in ((2.0, b"<p>A<p>B<p>C"), (3.0, b"<p>A<p>D<p>E")):
             version = Version(0, at, "text/html", text, f"{int(at):032x}")
             seen = Observation(0, at, Outcome.CHANGED)
             store.commit(Batch(polls=(PollResult(seen, PageMemory(), version),)))
     async with asking(db) as ask:
-        _, _, text = await ask("/changes")
-    assert "and 1 more block of text" in text
+        for target in ("/changes", "/pages/0"):
+            _, _, text = await ask(target)
+            assert "and 1 more block of text" in text, target

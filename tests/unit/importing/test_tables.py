@@ -46,6 +46,8 @@ def test_pages_of_a_spreadsheet():
         "Title\tLink\tTag\r\nA\thttp://a.example/\tx\r\n".encode("utf-16"),
         b'"group","URL","name"\n"x","http://a.example/","A"\n',
         b"\n\nTag, Url , Title\nx, http://a.example/ , A\n",
+        b"\xef\xbb\xbfsep=;\r\nurl;title;folder\r\nhttp://a.example/;A;x\r\n",
+        '"sep=,"\nurl,name,tag\nhttp://a.example/,A,x\n'.encode("utf-16"),
     ],
 )
 def test_separators_encodings_and_other_names_of_columns(data):

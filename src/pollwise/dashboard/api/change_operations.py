@@ -14,6 +14,7 @@ from pollwise.insight.changes import Changes, read_changes, since_of
 from pollwise.live.requests import Effect, MarkRead
 from pollwise.settings import is_collection
 from pollwise.store import Store
+from pollwise.web.urls import canonical
 
 __all__ = ["change_operations"]
 
@@ -37,6 +38,9 @@ class ChangesAsked:
         ),
     ] = None
     tag: Annotated[str | None, Told("only of pages with this tag", most=1000)] = None
+    url: Annotated[
+        str | None, Told("only of this page, which is watched or was, however old", most=10_000)
+    ] = None
     unread: Annotated[bool, Told("only those that nobody marked as read, however old")] = False
     limit: Annotated[int, Told("the newest ones at most", least=1, most=200)] = 100
 
@@ -72,19 +76,26 @@ def change_operations(answers: Answers) -> list[Operation]:
 
     async def listed(asked: Asked) -> Changes:
         query: ChangesAsked = asked.query
-        is_old = query.unread or query.after is not None
+        is_old = query.unread or query.after is not None or query.url is not None
         with About("since"):
             since = since_of(query.since or (_EVER if is_old else "1d"), time.time())
-        return await answers.read(
-            lambda store: read_changes(
+        with About("url"):
+            address = None if query.url is None else canonical(query.url)
+
+        def changes(store: Store) -> Changes:
+            if address is not None and not store.page_ids(address):
+                raise not_found(f"{address} was never watched", "url")
+            return read_changes(
                 answers.db,
                 since=since,
                 after=query.after or 0,
                 tag=query.tag,
                 limit=query.limit,
                 unread=query.unread,
+                url=address,
             )
-        )
+
+        return await answers.read(changes)
 
     async def mark(asked: Asked) -> Effect:
         marks: ReadMarks = asked.body
@@ -116,7 +127,10 @@ def change_operations(answers: Answers) -> list[Operation]:
         return Signalled(len(known), strange)
 
     return [
-        Operation("GET", "/api/changes", "What changed lately.", Changes, listed, ChangesAsked),
+        Operation(
+            *("GET", "/api/changes", "What changed lately.", Changes, listed, ChangesAsked),
+            refusals=(404,),
+        ),
         Operation(
             *("POST", "/api/changes/read", "Mark changes as read, or not.", Effect, mark),
             *(Nothing, ReadMarks),

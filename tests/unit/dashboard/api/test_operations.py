@@ -68,6 +68,7 @@ ANSWERED = [
     ("/api/pages/{page}/history", "/api/pages/{page}/history?limit=5"),
     ("/api/page/history", f"/api/page/history?url={EVERY}"),
     ("/api/changes", "/api/changes?unread=true"),
+    ("/api/changes", f"/api/changes?url={EVERY}"),
 ]
 
 
@@ -152,6 +153,16 @@ async def test_changes_are_marked_as_read(asking: Any):
     assert await unread() == seqs[6:]
     after = (await asking("GET", f"/api/changes?after={seqs[-3]}&limit=1")).json
     assert ([one["seq"] for one in after["changes"]], after["left_out"]) == (seqs[-1:], 1)
+
+
+async def test_changes_of_one_page_are_listed(asking: Any):
+    changes = (await asking("GET", "/api/changes?unread=true")).json["changes"]
+    for url in {one["url"] for one in changes}:
+        listed = (await asking("GET", f"/api/changes?url={quote(url)}")).json["changes"]
+        assert listed == [one for one in changes if one["url"] == url]
+    for url, status in (("http://never.example/", 404), ("nothing", 400)):
+        answer = await asking("GET", f"/api/changes?url={url}")
+        assert (answer.status, answer.json["field"]) == (status, "url")
 
 
 async def test_signals(asking: Any):
