@@ -268,6 +268,8 @@ class TestPages:
                     store.commit(Batch(polls=(poll(page_id, at, Outcome.CHANGED, body),)))
         told = read_changes(db, since=0.0, limit=10)
         assert [change.url for change in told.changes] == URLS[-10:]
+        for url in URLS[-3:]:
+            assert {change.url for change in read_changes(db, since=0.0, url=url).changes} == {url}
         assert told.left_out == len(URLS) - 10
 
     def test_a_budget_is_that_of_all(self, db: PostgresDatabase) -> None:

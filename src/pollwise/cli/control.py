@@ -118,14 +118,14 @@ def pause(
     urls: Urls = None, tag: Tag = None, every: All = False, db: Db = DB, as_json: Json = False
 ) -> None:
     """Do not poll pages until they are resumed, also while a watch runs."""
-    _change(_chosen(urls, tag, db, every=every), db, {"paused": True}, as_json)
+    _change(_chosen_or_all(urls, tag, every, db), db, {"paused": True}, as_json)
 
 
 def resume(
     urls: Urls = None, tag: Tag = None, every: All = False, db: Db = DB, as_json: Json = False
 ) -> None:
     """Poll pages again that were paused; what was learned of them was kept."""
-    _change(_chosen(urls, tag, db, every=every), db, {"paused": False}, as_json)
+    _change(_chosen_or_all(urls, tag, every, db), db, {"paused": False}, as_json)
 
 
 def signal(urls: Urls = None, tag: Tag = None, db: Db = DB) -> None:
@@ -165,7 +165,7 @@ def set_wishes(
     from pollwise.web.wishes import read_wishes
 
     wishes = read_wishes(**told)  # before the database is looked at
-    chosen = _chosen(urls, tag, db, every=every)
+    chosen = _chosen_or_all(urls, tag, every, db)
     _require_one_to_name(name, len(chosen))
     _change(chosen, db, wishes, as_json)
 
@@ -314,27 +314,37 @@ def _require_one_to_name(name: str | None, pages: int) -> None:
         raise InputError(f"a name is for one page, and these are {pages}: name them one by one")
 
 
-def _chosen(
-    urls: Sequence[str] | None, tag: str | None, db: "Place", *, every: bool | None = None
+def _chosen_or_all(
+    urls: Sequence[str] | None, tag: str | None, every: bool, db: "Place"
 ) -> list[str]:
-    """The canonical URLs that were named, or those of the pages with a tag, or of all.
+    """The canonical URLs of all pages, or those that are `_chosen`."""
+    from pollwise.insight.page_list import tagged
 
-    `every`: whether all were asked for; None: that cannot be.
+    if not every:
+        return _chosen(urls, tag, db, otherwise=", or take --all")
+    if urls or tag is not None:
+        raise InputError("--all says all pages: leave out URLs and --tag")
+    return tagged(db, None)
+
+
+def _chosen(
+    urls: Sequence[str] | None, tag: str | None, db: "Place", *, otherwise: str = ""
+) -> list[str]:
+    """The canonical URLs that were named, or those of the pages with a tag.
+
+    If neither is told, the message names what else could be: `otherwise`.
     """
     from pollwise.insight.page_list import tagged
     from pollwise.web.urls import canonical
 
     if urls and tag is not None:
         raise InputError(f"URLs and --tag {tag} both say which pages: give one of them")
-    if every and (urls or tag is not None):
-        raise InputError("--all says all pages: leave out URLs and --tag")
-    if not urls and tag is None and not every:
-        others = "" if every is None else ", or take --all"
-        raise InputError(
-            f"which pages? Name their URLs, or a tag that they share with --tag{others}"
-        )
     if urls:
         return list(dict.fromkeys(map(canonical, urls)))
+    if tag is None:
+        raise InputError(
+            f"which pages? Name their URLs, or a tag that they share with --tag{otherwise}"
+        )
     return tagged(db, tag)
 
 

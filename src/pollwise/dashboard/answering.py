@@ -65,6 +65,7 @@ class Answering:
         self._where = where
         self._waiting_room = WaitingRoom(listener)
         self._process = AnsweringProcess(terms, listener, say)
+        self._has_begun = False
 
     def close(self) -> None:
         """Answer no longer."""
@@ -129,6 +130,7 @@ class Answering:
 
         self._waiting_room.close()
         self._process.start()
+        self._has_begun = True
         run = asyncio.current_task()
         assert run is not None
         told = asyncio.create_task(telling())
@@ -171,12 +173,12 @@ class Answering:
     def _waited(self, why: str, seconds: float, reload: Callable[[], None]) -> bool:
         """Answer for so long, or until SIGHUP; False: this is to end."""
         now = time.time()
-        stopped = Stopped(why, now, now + seconds)
+        stopped = Stopped(why, now, now + seconds, self._has_begun)
         again_at = datetime.fromtimestamp(stopped.again_at, UTC)
         self._tell_where()
         self._process.start()
         self._process.tell(stopped.encode())
-        again = f"polling has stopped, and is tried again at {again_at:%H:%M:%S} UTC"
+        again = f"{stopped.state.lower()}, and is tried again at {again_at:%H:%M:%S} UTC"
 
         heed_as_before = signals_as_now()
 

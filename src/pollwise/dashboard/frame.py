@@ -40,7 +40,7 @@ class Frame:
     """What the layout shows; `path` is that of the present page.
 
     `state_words` say what the `state` is, `since` (UTC seconds) since when, if that matters;
-    `stopped` why polling has stopped, if it was to go on, and `first_copies` when those of new
+    `stopped` why nothing is polled, if something was to be, and `first_copies` when those of new
     pages are fetched, in a sentence. It all is as of `as_of`, the `snapshot`-th that was read.
     """
 
@@ -71,7 +71,7 @@ async def frame_of(answers: Answers, request: Request) -> Frame:
 def _frame(answers: Answers, snapshot: Snapshot, path: str) -> Frame:
     state, words, since = polling_state(answers.figures, snapshot.settings, time.time())
     if answers.stopped is not None:
-        state, words, since = PollingState.stopped, "Polling has stopped", answers.stopped.since
+        state, words, since = PollingState.stopped, answers.stopped.state, answers.stopped.since
     return Frame(
         database=snapshot.database.name,
         path=path,
@@ -90,10 +90,8 @@ def _frame(answers: Answers, snapshot: Snapshot, path: str) -> Frame:
 def _first_copies(state: PollingState, settings: Settings | None, now: float) -> str:
     """When first copies of pages that are added now are fetched."""
     until = settings.quiet_hours().end(now) if isinstance(settings, WatchSettings) else None
-    if state is PollingState.off:
+    if state in (PollingState.off, PollingState.stopped):
         return "First copies are fetched as soon as a process polls."
-    if state is PollingState.stopped:
-        return "First copies are fetched as soon as polling goes on."
     if until is not None:
         return f"First copies are fetched after the quiet hours, from {moment(until)} (UTC) on."
     return "First copies are fetched in a moment."

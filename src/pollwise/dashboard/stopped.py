@@ -1,4 +1,4 @@
-"""That polling has stopped and why, told by the process that polls to the one that answers."""
+"""That nothing is polled and why, told by the process that polls to the one that answers."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -14,13 +14,19 @@ _KEY = "stopped"
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Polling has stopped `since` a time, for a reason that says what to do; it is tried again at
-    `again_at`. Times are UTC seconds.
+    """Nothing is polled `since` a time, for a reason that says what to do; it is tried again at
+    `again_at`. Times are UTC seconds. `has_begun`: this process has polled before.
     """
 
     why: str
     since: float
     again_at: float
+    has_begun: bool
+
+    @property
+    def state(self) -> str:
+        """What has become of polling, as the beginning of a sentence."""
+        return "Polling has stopped" if self.has_begun else "Polling has not begun"
 
     def encode(self) -> str:
         """It as one line of JSON."""

@@ -18,7 +18,7 @@ from pollwise.frontier.service import Service
 from pollwise.frontier.store import FrontierReader, FrontierStore
 from pollwise.frontier.worker import Worker
 from pollwise.live.clock import LiveClock
-from pollwise.live.hangups import heed_hangups
+from pollwise.live.hangups import NOTHING_TO_RELOAD, heed_hangups
 from pollwise.web.own_servers import host_and_port, listen_on
 
 __all__ = ["Serving", "serve_frontier"]
@@ -30,7 +30,6 @@ _MOST_CALLS = 1000
 """Calls under way; one more is refused (RESOURCE_EXHAUSTED)."""
 _GRACE = 2.0
 """Seconds for calls under way when the server ends."""
-_NOTHING_NEW = "nothing can be told anew while this runs: restart it"
 _ELSEWHERE = "give another --port or --host"
 _OPTIONS = [
     ("grpc.so_reuseport", 0),  # else two servers would share a port, and have half the URLs each
@@ -74,7 +73,7 @@ async def serve_frontier(serving: Serving) -> None:
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
         for one in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(one, stop.set)
-        heed_hangups(loop, end=stop.set, reload=partial(_LOG.info, _NOTHING_NEW))
+        heed_hangups(loop, end=stop.set, reload=partial(_LOG.info, NOTHING_TO_RELOAD))
         await server.start()
         _LOG.info("URLs of %s are served at %s", serving.db, service.address)
         await stop.wait()

@@ -72,7 +72,8 @@ def _is_warc(begin: bytes) -> bool:
 
 
 def _read(path: Path, data: bytes) -> Imported:
-    begin = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    # Without the zeros, what is needed of UTF-16 reads as ASCII.
+    begin = data[:4096].replace(b"\0", b"").lstrip(b"\xff\xfe\xef\xbb\xbf \t\r\n").lower()
     if b"<opml" in begin:
         return read_opml(data)
     if b"<urlset" in begin or b"<sitemapindex" in begin or data.startswith(_GZIP):

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID, uuid5
 
 from pollwise.errors import InputError
 from pollwise.insight.difference import Difference, difference_at, text_of
-from pollwise.insight.shards import stores_of
+from pollwise.insight.shards import store_of, stores_of
 from pollwise.insight.word_diff import Hunk, word_diff
 from pollwise.insight.words import moment
 from pollwise.sources.reading import LARGE
@@ -251,24 +252,17 @@ def read_changes(
     ids: list[str] = []
     found: list[ListedChange] = []
     count = 0
-    for place in stores_of(db):
+    for place in stores_of(db) if url is None else (store_of(db, url),):
         with Store.open_readonly(place) as store, store.snapshot():
-            tags = () if tag is None else (tag,)
-            if url is None:
-                count += store.count_changes(after=after, since=since, tags=tags, unread=unread)[0]
-                newest = store.newest_changes(
-                    limit, after=after, since=since, tags=tags, unread=unread
-                )
-            else:
-                of_page = [
-                    change
-                    for page_id in _page_ids(store, db, canonical(url))
-                    for change in store.changes(
-                        after=after, since=since, page_id=page_id, unread=unread
-                    )
-                    if tag is None or tag in change.tags
-                ]
-                count, newest = len(of_page), of_page[-limit:]
+            asked: dict[str, Any] = {
+                "after": after,
+                "since": since,
+                "tags": () if tag is None else (tag,),
+                "unread": unread,
+                "page_ids": None if url is None else _page_ids(store, db, canonical(url)),
+            }
+            count += store.count_changes(**asked)[0]
+            newest = store.newest_changes(limit, **asked)
             found += [listed_change(store, change) for change in newest]
             ids.append(store.database_id().urn)
     # Numbers are in the order of commits: a poll that looked for noise came to its end later.

@@ -3,8 +3,6 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import takewhile
 
 from pollwise.insight.changes import ListedChange, listed_with
 from pollwise.insight.difference import Difference, difference_of_texts, text_of
@@ -15,7 +13,6 @@ from pollwise.store.records import PageRecord, StoredChange, StoredVersion
 
 __all__ = ["ReadingEntry", "ReadingList", "reading_list"]
 
-_FIRST_STEP = 200
 _LOOKED_AT = 20_000
 """Changes that are looked at for one list; where few fit, the rest is left to the next one."""
 _COMPARED = 65_536
@@ -64,50 +61,20 @@ def reading_list(
     than there are, or none, and `older` goes on.
     """
     end = store.latest_change() + 1 if before is None else before
-    if url is None:
-        found, rest = _lately(store, end, tag, unread, limit)
-    else:
-        found, rest = _of_page(store, end, url, tag, unread, limit)
+    begin = max(end - _LOOKED_AT, 1) if url is None else 1
+    found = store.newest_changes(
+        limit + 1,  # one more tells whether there are others
+        after=begin - 1,
+        before=end,
+        tags=() if tag is None else (tag,),
+        unread=unread,
+        page_ids=None if url is None else store.page_ids(url),
+    )[::-1]
+    has_more = len(found) > limit
+    found = found[:limit]
+    older = found[-1].seq if has_more else begin if begin > 1 else None
     give_up_at = time.monotonic() + _PATIENCE
-    return ReadingList(tuple(_entry(store, change, give_up_at) for change in found), rest)
-
-
-def _lately(
-    store: StoreReader, end: int, tag: str | None, unread: bool, limit: int
-) -> tuple[list[StoredChange], int | None]:
-    """The newest changes that fit, and below which number others were not looked at."""
-    found: list[StoredChange] = []
-    step, lowest = _FIRST_STEP, max(end - _LOOKED_AT, 1)
-    while end > lowest:
-        begin = max(end - step, lowest)
-        part = takewhile(partial(_is_before, end), store.changes(after=begin - 1, unread=unread))
-        for change in reversed(list(part)):
-            if tag is None or tag in change.tags:
-                found.append(change)
-                if len(found) == limit:
-                    return found, change.seq if change.seq > 1 else None
-        end, step = begin, 2 * step
-    return found, end if end > 1 else None
-
-
-def _of_page(
-    store: StoreReader, end: int, url: str, tag: str | None, unread: bool, limit: int
-) -> tuple[list[StoredChange], int | None]:
-    """The same of all pages that ever had this URL."""
-    found = [
-        change
-        for page_id in store.page_ids(url)
-        for change in takewhile(
-            partial(_is_before, end), store.changes(page_id=page_id, unread=unread)
-        )
-        if tag is None or tag in change.tags
-    ]
-    found.sort(key=lambda change: -change.seq)
-    return found[:limit], found[limit - 1].seq if len(found) > limit else None
-
-
-def _is_before(end: int, change: StoredChange) -> bool:
-    return change.seq < end
+    return ReadingList(tuple(_entry(store, change, give_up_at) for change in found), older)
 
 
 def _entry(store: StoreReader, change: StoredChange, give_up_at: float) -> ReadingEntry:

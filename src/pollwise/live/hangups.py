@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # every command loads this
     import asyncio
 
-__all__ = ["NotedHangup", "has_terminal", "heed_hangups"]
+__all__ = ["NOTHING_TO_RELOAD", "NotedHangup", "has_terminal", "heed_hangups"]
+
+NOTHING_TO_RELOAD = "nothing can be told anew while this runs: restart it"
+"""What is said where there are no settings to be read anew."""
 
 
 class NotedHangup:

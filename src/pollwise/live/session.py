@@ -32,7 +32,7 @@ from pollwise.kernel_folder import what_compiles
 from pollwise.live.clock import Clock, LiveClock, wait_until_set
 from pollwise.live.compiling import has_compiled, preparing, rehearse
 from pollwise.live.garbage import short_searches
-from pollwise.live.hangups import heed_hangups
+from pollwise.live.hangups import NOTHING_TO_RELOAD, heed_hangups
 from pollwise.live.incoming import Incoming
 from pollwise.live.journal import InitialState, Journal, was_killed
 from pollwise.live.loop import run
@@ -453,5 +453,5 @@ def signals_as_now() -> Callable[[], None]:
 
 def _nothing_taken_in(say: Callable[[str], None]) -> None:
     service_manager().reloading()
-    say("nothing can be told anew while this runs: restart it")
+    say(NOTHING_TO_RELOAD)
     service_manager().ready()

@@ -13,6 +13,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.checks import shown
 from pollwise.errors import InputError
 from pollwise.events import Poll
 from pollwise.page_columns import PageColumns
@@ -376,7 +377,14 @@ class Dispatch:
                         ask_at = ask_at if ask_at > now else now + _STEP
                         return polls, min(ask_at, first_copy_at)
                 else:
-                    for page_id in selection.page_ids.tolist():
+                    try:
+                        selected = selection.page_ids.tolist()
+                    except AttributeError as error:
+                        raise InputError(
+                            f"the policy selected {shown(selection.page_ids)}, which is no array:"
+                            " give Selection(np.array(page_ids, np.int64))"
+                        ) from error
+                    for page_id in selected:
                         if self._hold(page_id, now):
                             may_hold -= 1
                         elif not self._may_start(page_id, now):

@@ -152,11 +152,13 @@ class StoreReader(Protocol):
         tags: Sequence[str] = (),
         of_content: bool = False,
         unread: bool = False,
+        page_ids: Sequence[int] | None = None,
     ) -> tuple[int, float | None]:
         """How many of these `changes` there are, and when the first was found (None: none was).
 
         `after`, `since` and `unread` are as there. With `tags`, only those of pages that have one
-        of them; `of_content`: only those by which the content of a page differs.
+        of them; `of_content`: only those by which the content of a page differs; with `page_ids`,
+        only those of these pages, in a time that does not grow with the changes of others.
         """
 
     def newest_changes(
@@ -164,11 +166,16 @@ class StoreReader(Protocol):
         limit: int,
         *,
         after: int = 0,
+        before: int | None = None,
         since: float | None = None,
         tags: Sequence[str] = (),
         unread: bool = False,
+        page_ids: Sequence[int] | None = None,
     ) -> list[StoredChange]:
-        """The last of the changes that `count_changes` counts, at most `limit`, in their order."""
+        """The last of the changes that `count_changes` counts, at most `limit`, in their order.
+
+        With `before`, only those with a smaller number.
+        """
 
     def latest_change(self) -> int:
         """The number of the latest change; 0: there was none."""

@@ -213,9 +213,35 @@ def test_a_full_disk_has_polling_tried_again_after_ever_longer_pauses(
         0.05,
     ]
     assert [stop.why for stop in told if stop] == list(map(str, (FULL, FULL, IN_USE, FULL)))
-    again = r"; polling has stopped, and is tried again at \d\d:\d\d:\d\d UTC"
+    again = r"; polling has not begun, and is tried again at \d\d:\d\d:\d\d UTC"
     assert lines[0].startswith("open http://127.0.0.1:")
     assert [bool(re.search(again, line)) for line in lines] == [False, True, True, True, True]
+
+
+def test_it_says_whether_polling_has_stopped_or_never_began(
+    monkeypatch: pytest.MonkeyPatch, no_process: list[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(answering, "_PAUSES", (0.01,))
+    db, lines, runs = tmp_path / "x.db", list[str](), iter((False, True, False))
+    db.touch()
+
+    async def run() -> None:
+        async with one.beside(lambda: FIGURES):
+            raise FULL
+
+    def poll() -> None:
+        begins = next(runs, None)
+        if begins:
+            asyncio.run(run())
+        if begins is not None:
+            raise FULL
+
+    with open_answering(db, host="127.0.0.1", port=0, say=lines.append) as one:
+        one.polling(poll)
+    told = [state for line in lines for state in ("not begun", "stopped") if state in line]
+    assert told == ["not begun", "stopped", "stopped"]
+    stops = [stop.state for line in no_process if (stop := Stopped.decode(line))]
+    assert stops == ["Polling has not begun", *["Polling has stopped"] * 2]
 
 
 @pytest.mark.parametrize("error", [StoreError("x.db is damaged"), IN_USE, InputError("no")])
@@ -243,11 +269,11 @@ def test_without_a_database_there_is_nothing_to_answer_from(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_in_the_moment_in_which_it_says_that_polling_has_stopped_ends_it(
+def test_a_signal_in_the_moment_in_which_it_says_that_nothing_is_polled_ends_it(
     number: signal.Signals, no_process: list[str], tmp_path: Path
 ) -> None:
     def say(line: str) -> None:
-        if "polling has stopped" in line:
+        if "polling has not begun" in line:
             os.kill(os.getpid(), number)
 
     db = tmp_path / "x.db"
@@ -278,7 +304,7 @@ async def test_the_end_of_a_run_is_no_error(no_process: list[str], tmp_path: Pat
 
 
 def test_why_polling_has_stopped_is_told_on_a_line() -> None:
-    stopped = Stopped("the disk is full", 1.0, 61.0)
+    stopped = Stopped("the disk is full", 1.0, 61.0, has_begun=True)
     assert "\n" not in stopped.encode()
     assert Stopped.decode(stopped.encode()) == stopped
     assert Stopped.decode('{"pages": 1}') is None

@@ -80,9 +80,8 @@ async def test_when_new_pages_are_fetched_is_told_as_things_stand(db):
     assert await first_copies(db, figures=polls) == "First copies are fetched in a moment."
     off = "First copies are fetched as soon as a process polls."
     assert await first_copies(db, figures=None) == off
-    stopped = Stopped("the disk is full", 1.0, 2.0)
-    going_on = "First copies are fetched as soon as polling goes on."
-    assert await first_copies(db, figures=None, stopped=stopped) == going_on
+    stopped = Stopped("the disk is full", 1.0, 2.0, has_begun=True)
+    assert await first_copies(db, figures=None, stopped=stopped) == off
     with Store.open(db) as store:
         store.change_settings({"quiet": ["00:00-12:00", "12:00-00:00"]})
     quiet = await first_copies(db, figures=replace(polls, quiet=True))

@@ -7,7 +7,7 @@ from pollwise.errors import InputError
 
 
 def test_it_comes_back_from_its_line():
-    told = Stopped("the disk is full: free some space", 1.0, 61.0)
+    told = Stopped("the disk is full: free some space", 1.0, 61.0, has_begun=True)
     assert Stopped.decode(told.encode()) == told
     assert Stopped.decode('{"polls": 1}') is None
 

@@ -91,6 +91,16 @@ def test_the_changes_of_one_page(db):
         read_changes(db, since=0.0, url="http://c.example/")
 
 
+def test_the_changes_of_a_url_that_several_pages_had(db):
+    with Store.open(db) as store:
+        store.remove_pages([0], now=35.0)
+        store.add_pages([NewPage(URL)], now=40.0)
+        for at in (50.0, 60.0):
+            store.commit(Batch(polls=(poll(2, at, f"<p>At {at}"),)))
+    answer = read_changes(db, since=0.0, url=URL, limit=2)
+    assert ([one.seen_at for one in answer.changes], answer.left_out) == ([30.0, 60.0], 1)
+
+
 def test_changes_are_in_the_order_of_their_times_whenever_they_were_committed(db):
     with Store.open(db) as store:
         for at in (50.0, 40.0):  # the first of them looked for noise, and took longer

@@ -137,6 +137,15 @@ class TestEvents:
         with pytest.raises(InputError, match=r"page 0, which the scheduler does not know; .+Added"):
             Scheduler(policy, Budget(1.0)).handle(Tick(0.0))
 
+    def test_what_a_policy_selects_is_an_array(self):
+        class Listing(RoundRobin):
+            def select(self, now: float, limit: int) -> Selection:
+                return Selection(super().select(now, limit).page_ids.tolist())
+
+        some = Scheduler(Listing(), Budget(1.0))
+        with pytest.raises(InputError, match=r"selected \[0\], which is no array: give .+int64"):
+            some.handle(Added(0.0, pages(1)))
+
     def test_the_policy_of_these_tests_is_one(self):
         assert isinstance(RoundRobin(), Policy)
 

@@ -59,9 +59,10 @@ def read_history(
                 f"{path}: the objective ephemeral needs a trace of items, NAME.items.parquet;"
                 " give one, or another objective"
             )
-        return Replay.read(
+        changes = Replay.read(
             path, weighted=weighted, ignore_reverts=ignore_reverts, last_changed=last_changed
         )
+        return _lasting(path, changes)
     if half_life is None or set(objectives) != {_EPHEMERAL}:
         raise InputError(
             f"{path}: a trace of items knows no changes of pages; choose the objective ephemeral"
@@ -74,7 +75,15 @@ def read_history(
     ):
         if given:
             raise InputError(f"{path}: --{option} is for traces of pages; leave it out for items")
-    return ItemReplay.read(path, half_life)
+    return _lasting(path, ItemReplay.read(path, half_life))
+
+
+def _lasting(path: Path, world: Replay | ItemReplay) -> Replay | ItemReplay:
+    if not world.begin < world.end:
+        raise InputError(
+            f"{path}: the history lasts no time: it must have at least two different times"
+        )
+    return world
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +122,6 @@ def replay_policies(
     weighted if these have weights. `InputError` for what cannot be run, before anything is.
     """
     world.reset(0)
-    if not world.begin < world.end:
-        raise InputError("the history lasts no time: it must have at least two different times")
     for budget in budgets:
         budget.require_replayable(len(world.pages), world.end - world.begin)
     results: list[Figures] = []

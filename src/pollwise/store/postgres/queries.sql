@@ -270,13 +270,46 @@ WHERE c.seq > %(after)s AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s
         WHERE STRPOS(' ' || p.tags || ' ', ' ' || tag || ' ') > 0
     ));
 
+-- name: count_changes_of_pages
+-- The same of the pages with these ids, a JSON list, by their index.
+SELECT COUNT(*), MIN(c.seen_at) FROM changes AS c JOIN pages AS p ON p.id = c.page_id
+WHERE c.page_id = ANY (ARRAY(SELECT jsonb_array_elements_text(%(page_ids)s::jsonb)::bigint))
+    AND c.seq > %(after)s AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
+    AND NOT (%(unread)s::boolean AND c.is_read)
+    AND c.kind IN (SELECT jsonb_array_elements_text(%(kinds)s::jsonb)::int)
+    AND (jsonb_array_length(%(tags)s::jsonb) = 0 OR EXISTS (
+        SELECT FROM jsonb_array_elements_text(%(tags)s::jsonb) AS tag
+        WHERE STRPOS(' ' || p.tags || ' ', ' ' || tag || ' ') > 0
+    ));
+
 -- name: newest_changes
--- The newest of changes_after, newest first; of tags and unread as in count_changes.
+-- The newest of changes_after, newest first, with numbers below one; of tags and unread as in
+-- count_changes.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
        p.name, c.is_read, c.kind, c.status
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
-WHERE c.seq > %(after)s AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
+WHERE c.seq > %(after)s AND c.seq < %(before)s
+    AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
     AND NOT (%(unread)s::boolean AND c.is_read)
+    AND (jsonb_array_length(%(tags)s::jsonb) = 0 OR EXISTS (
+        SELECT FROM jsonb_array_elements_text(%(tags)s::jsonb) AS tag
+        WHERE STRPOS(' ' || p.tags || ' ', ' ' || tag || ' ') > 0
+    ))
+ORDER BY c.seq DESC LIMIT %(limit)s;
+
+-- name: newest_changes_of_pages
+-- The same of the pages with these ids, a JSON list, by their index: page by page, as the planner
+-- would read those of all pages for the order.
+SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
+       p.name, c.is_read, c.kind, c.status
+FROM pages AS p CROSS JOIN LATERAL (
+    SELECT * FROM changes
+    WHERE page_id = p.id AND seq > %(after)s AND seq < %(before)s
+        AND (%(since)s::float8 IS NULL OR seen_at >= %(since)s)
+        AND NOT (%(unread)s::boolean AND is_read)
+    ORDER BY seq DESC LIMIT %(limit)s
+) AS c
+WHERE p.id = ANY (ARRAY(SELECT jsonb_array_elements_text(%(page_ids)s::jsonb)::bigint))
     AND (jsonb_array_length(%(tags)s::jsonb) = 0 OR EXISTS (
         SELECT FROM jsonb_array_elements_text(%(tags)s::jsonb) AS tag
         WHERE STRPOS(' ' || p.tags || ' ', ' ' || tag || ' ') > 0

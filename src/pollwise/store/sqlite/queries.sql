@@ -258,12 +258,36 @@ WHERE c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
         SELECT 1 FROM json_each(:tags) WHERE INSTR(' ' || p.tags || ' ', ' ' || value || ' ')
     ));
 
+-- name: count_changes_of_pages
+-- The same of the pages with these ids, a JSON list, by their index.
+SELECT COUNT(*), MIN(c.seen_at) FROM changes AS c JOIN pages AS p ON p.id = c.page_id
+WHERE c.page_id IN (SELECT value FROM json_each(:page_ids))
+    AND c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
+    AND NOT (:unread AND c.is_read)
+    AND c.kind IN (SELECT value FROM json_each(:kinds)) AND (:tags = '[]' OR EXISTS (
+        SELECT 1 FROM json_each(:tags) WHERE INSTR(' ' || p.tags || ' ', ' ' || value || ' ')
+    ));
+
 -- name: newest_changes
--- The newest of changes_after, newest first; of tags and unread as in count_changes.
+-- The newest of changes_after, newest first, with numbers below one; of tags and unread as in
+-- count_changes.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
        p.name, c.is_read, c.kind, c.status
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
-WHERE c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
+WHERE c.seq > :after AND c.seq < :before AND (:since IS NULL OR c.seen_at >= :since)
+    AND NOT (:unread AND c.is_read)
+    AND (:tags = '[]' OR EXISTS (
+        SELECT 1 FROM json_each(:tags) WHERE INSTR(' ' || p.tags || ' ', ' ' || value || ' ')
+    ))
+ORDER BY c.seq DESC LIMIT :limit;
+
+-- name: newest_changes_of_pages
+-- The same of the pages with these ids, a JSON list, by their index.
+SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
+       p.name, c.is_read, c.kind, c.status
+FROM changes AS c JOIN pages AS p ON p.id = c.page_id
+WHERE c.page_id IN (SELECT value FROM json_each(:page_ids))
+    AND c.seq > :after AND c.seq < :before AND (:since IS NULL OR c.seen_at >= :since)
     AND NOT (:unread AND c.is_read)
     AND (:tags = '[]' OR EXISTS (
         SELECT 1 FROM json_each(:tags) WHERE INSTR(' ' || p.tags || ' ', ' ' || value || ' ')

@@ -258,15 +258,17 @@ class TableReader:
         tags: Sequence[str] = (),
         of_content: bool = False,
         unread: bool = False,
+        page_ids: Sequence[int] | None = None,
     ) -> tuple[int, float | None]:
         kinds = [int(kind) for kind in ChangeKind if kind.is_of_content or not of_content]
         number, first = self._connection.row(
-            "count_changes",
+            "count_changes" if page_ids is None else "count_changes_of_pages",
             after=after,
             since=since,
             tags=_tags(tags),
             kinds=json.dumps(kinds),
             unread=unread,
+            **_of_pages(page_ids),
         )
         return number, first
 
@@ -275,17 +277,21 @@ class TableReader:
         limit: int,
         *,
         after: int = 0,
+        before: int | None = None,
         since: float | None = None,
         tags: Sequence[str] = (),
         unread: bool = False,
+        page_ids: Sequence[int] | None = None,
     ) -> list[StoredChange]:
         rows = self._connection.rows(
-            "newest_changes",
+            "newest_changes" if page_ids is None else "newest_changes_of_pages",
             after=after,
+            before=_LARGEST_NUMBER if before is None else before,
             since=since,
             tags=_tags(tags),
             unread=unread,
             limit=min(limit, _LARGEST_NUMBER),
+            **_of_pages(page_ids),
         )
         return [self._change(row) for row in reversed(rows)]
 
@@ -395,6 +401,11 @@ def _tags(asked: Sequence[str]) -> str:
     """Tags for a statement, which looks for them between spaces; what is no word, no page has."""
     words = (tag if tag.split() == [tag] and tag.isprintable() else " " for tag in asked)
     return json.dumps([*words])
+
+
+def _of_pages(page_ids: Sequence[int] | None) -> dict[str, str]:
+    """The further parameter of a statement that is of these pages; None: it is of all."""
+    return {} if page_ids is None else {"page_ids": json.dumps([*page_ids])}
 
 
 def _mapping(text: str) -> dict[str, object]:

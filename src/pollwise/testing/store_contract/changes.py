@@ -109,6 +109,32 @@ class ChangesContract:
         assert newest(9, tags=("other",)) == []
         watched.add_pages([NewPage(A.url, A.scope, tags=("one", "other"))], now=6.0)
         assert newest(1, tags=("other",)) == [4]
+        assert newest(2, before=4) == [2, 3]
+        assert newest(9, after=1, before=3) == [2]
+
+    def test_the_newest_changes_of_pages_are_read_without_those_of_others(
+        self, watched: Store
+    ) -> None:
+        watched.add_pages([NewPage(A.url, A.scope, tags=("one",))], now=0.0)
+        for at in (1.0, 2.0, 3.0):
+            watched.commit(Batch(polls=tuple(poll(page, at, Outcome.CHANGED) for page in (0, 1))))
+        own = [one.seq for one in watched.changes(page_id=0)]
+        watched.mark_read([own[1]])
+
+        def told(limit: int = 9, before: int | None = None, **asked: Any) -> list[int]:
+            newest = [one.seq for one in watched.newest_changes(limit, before=before, **asked)]
+            if limit == 9 and before is None:
+                assert watched.count_changes(**asked)[0] == len(newest)
+            return newest
+
+        assert told(page_ids=[0]) == own
+        assert told(page_ids=[0, 1]) == told(page_ids=[1, 0, 99]) == told() == [1, 2, 3, 4]
+        assert told(page_ids=[]) == told(page_ids=[1], tags=("one",)) == []
+        assert told(page_ids=[0], unread=True) == told(page_ids=[0], since=2.0, after=0)[:1]
+        assert told(page_ids=[0], since=3.0) == own[1:]
+        assert told(page_ids=[0], after=own[0], tags=("one",)) == own[1:]
+        assert told(page_ids=[0], limit=1) == own[1:]
+        assert told(page_ids=[0], before=own[1]) == own[:1]
 
     def test_what_is_no_tag_is_that_of_no_change(self, watched: Store) -> None:
         watched.add_pages([NewPage(A.url, A.scope, tags=("one", "other"))], now=0.0)

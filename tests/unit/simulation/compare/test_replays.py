@@ -121,10 +121,6 @@ class TestReplay:
         with pytest.raises(InputError, match=message):
             replay(world, ["uniform"], budgets=[text], report=pytest.fail)
 
-    def test_a_history_without_duration(self):
-        with pytest.raises(InputError, match="lasts no time"):
-            replay(Replay({"a": [5.0]}), ["uniform"], report=pytest.fail)
-
     def test_what_cannot_be_run_is_said_before_anything_is(self):
         with pytest.raises(InputError, match="resolution"):
             replay(history(), ["uniform", "lakg:resolution=-1"], report=pytest.fail)
@@ -143,6 +139,23 @@ class TestHistories:
             InputError, match=r"t\.csv: the objective ephemeral needs a trace of it"
         ):
             self.read(path, objectives=["delay", "ephemeral"])
+
+    @pytest.mark.parametrize(
+        ("name", "text", "asked"),
+        [
+            ("t.csv", "page,changed_at\na,5\n", {}),
+            (
+                "t.items.csv",
+                "source,item,published_at,first_seen,gone_at,weight\na,x,5,5,,1\n",
+                {"objectives": ["ephemeral"], "half_life": 60.0},
+            ),
+        ],
+    )
+    def test_a_history_without_duration(self, tmp_path, name, text, asked):
+        path = tmp_path / name
+        path.write_text(text)
+        with pytest.raises(InputError, match=rf"/{name}: the history lasts no time"):
+            self.read(path, **asked)
 
     def test_items(self, tmp_path):
         path = tmp_path / "t.items.csv"

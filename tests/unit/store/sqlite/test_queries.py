@@ -49,9 +49,12 @@ def test_a_query_fits_the_tables(tables: sqlite3.Connection, name: str) -> None:
     assert tables.execute(f"EXPLAIN {SQL[name]}", values).fetchall()
 
 
-def test_the_changes_of_a_page_are_found_by_an_index(tables: sqlite3.Connection) -> None:
-    values = {"page_id": 1, "after": 0, "since": None, "unread": False, "limit": 10}
-    plan = tables.execute(f"EXPLAIN QUERY PLAN {SQL['changes_of_page']}", values).fetchall()
+@pytest.mark.parametrize(
+    "name", ["changes_of_page", "newest_changes_of_pages", "count_changes_of_pages"]
+)
+def test_the_changes_of_a_page_are_found_by_an_index(tables: sqlite3.Connection, name: str) -> None:
+    values = dict.fromkeys(re.findall(r":(\w+)", SQL[name]))
+    plan = tables.execute(f"EXPLAIN QUERY PLAN {SQL[name]}", values).fetchall()
     assert any("USING INDEX changes_by_page" in step[3] for step in plan)
 
 
