@@ -15,6 +15,7 @@ from email.message import Message
 from pathlib import Path
 
 import pytest
+import standardwebhooks
 from aiohttp import web
 
 from pollwise.insight.receivers import rests_until
@@ -77,7 +78,6 @@ async def test_what_is_posted_is_signed(hook):
 
 
 async def test_standard_libraries_can_verify_it(hook):
-    standardwebhooks = pytest.importorskip("standardwebhooks")
     secret = f"whsec_{base64.b64encode(b'secret' * 4).decode()}"
     receiver = read_receiver({"name": "n", "to": hook.url, "secret": secret})
     await asyncio.to_thread(send, receiver, NOTICE)
