@@ -244,6 +244,19 @@ async def at_least(folder, count):
     raise AssertionError(f"no {count} documents within four minutes")
 
 
+async def test_an_example_without_text_is_named(site, tmp_path):
+    site.says("/a", "%PDF-1.4", Content_Type="application/pdf")
+    (tmp_path / "empty.html").write_text("<title></title>")
+    for example, why in (
+        (site.url("/a"), "application/pdf is neither HTML nor plain text"),
+        ("empty.html", "it has no text"),
+    ):
+        words = ["--seed", "http://h/", "--example", example]
+        status, _, err = await finished(started(tmp_path, *words))
+        assert status == 2
+        assert f"the example {example} cannot be used ({why}); name a page with text" in err
+
+
 async def test_an_example_page_is_asked_for_as_any_other(site, tmp_path):
     """Once, its robots.txt was not asked."""
     words = ["--seed", "http://h/", "--example", site.url("/a")]
@@ -296,6 +309,10 @@ async def test_a_collection_keeps_its_topic_and_is_no_watch_list(web, tmp_path):
     status, _, err = await finished(started(tmp_path, "--topic", "ships", *QUICK))
     assert status == 2
     assert "is about another topic (whales)" in err
+    (tmp_path / "page.txt").write_text("Ships and their sails")
+    status, _, err = await finished(started(tmp_path, "--example", "page.txt", *QUICK))
+    assert status == 2
+    assert "leave --topic, --example and --judge out" in err
     again = ["--topic", "whales", *QUICK, "--requests", "2"]
     assert (await finished(started(tmp_path, *again)))[0] == 0
     watch = [*FORKED, "watch", web.urls[0]]

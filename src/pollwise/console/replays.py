@@ -18,7 +18,7 @@ _FIGURES = {
     "novel_captured": ("novel seen", ".4f"),
     "freshness": ("freshness", ".4f"),
     "delay_days": ("delay, days", ".2f"),
-    "age_days": ("age, days", ".2f"),
+    "age_days": ("age, days", ".4f"),
     "value_captured": ("value captured", ".4f"),
     "items_captured": ("items captured", ".4f"),
 }
@@ -98,7 +98,9 @@ def _sooner_or_later(ratio: float) -> str:
 def _differences(results: Sequence[Figures], keys: Sequence[str]) -> Table:
     """The differences of each entry from the one it is compared with."""
     first = results[0]["against"]["policy"]
-    shown = {key: _FIGURES[key] for key in _COMPARED}
+    objectives = {result["objective"] for result in results} | {results[0]["against"]["objective"]}
+    compared = (*_COMPARED, "age_days") if "age" in objectives else _COMPARED
+    shown = {key: _FIGURES[key] for key in compared}
     table = _table(keys, shown, title=f"less {first}, ± half of the 95 % interval over pages")
     for result in results:
         cells = []

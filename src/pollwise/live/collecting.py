@@ -313,7 +313,14 @@ def _text_of(example: str, make_poller: MakePoller = web_poller) -> str:
                 f"topic: the example {example} cannot be read ({why}); name a file or a URL"
             ) from error
         parsed = parse_page(data, None, "http://localhost/")
-    return "\n".join([parsed.title, *parsed.blocks])
+    text = "\n".join([parsed.title, *parsed.blocks])
+    if not text.strip():
+        why = parsed.reason or "it has no text"
+        raise InputError(
+            f"topic: the example {example} cannot be used ({why}); name a page with text about the"
+            " topic"
+        )
+    return text
 
 
 async def _fetched(url: str, make_poller: MakePoller) -> Version:
@@ -358,7 +365,8 @@ def _agreed(kept: Settings | None, told: Mapping[str, Any], db: Place) -> Collec
     if told["topic"] not in (Topic(), about):
         raise InputError(
             f"{db} is about another topic ({kept.subject or _subject(about)});"
-            " leave --topic out to go on with it, or name another file (--db)"
+            " leave --topic, --example and --judge out to go on with it, or name another file"
+            " (--db)"
         )
     subject = told["subject"] or kept.subject or _subject(about)
     return replace(kept, **{**told, "topic": about, "subject": subject})

@@ -303,7 +303,8 @@ def require_watch(store: StoreReader) -> None:
         removed = ", or remove this one, which has no copy of a page yet" if is_empty else ""
         raise InputError(
             f"{db} holds a collection: `{command(db, 'collect')}` goes on with it, and takes its"
-            f" settings, such as --budget; watch pages with another database (--db){removed}"
+            " settings, such as --budget, more pages (--seed) and what to leave out (--deny); watch"
+            f" pages with another database (--db){removed}"
         )
 
 

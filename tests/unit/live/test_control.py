@@ -402,7 +402,7 @@ def test_a_bad_request_is_answered_and_the_next_one_is_carried_out(db, store, fi
 
 def test_a_collection_is_not_for_these_commands(db, store):
     store.start_run(1.0, CollectSettings().recorded(), None)
-    with pytest.raises(InputError, match=r"such as --budget.* or remove this one"):
+    with pytest.raises(InputError, match=r"such as --budget.* \(--seed\).* or remove this one"):
         ask(db, AddPages((new(A),)), make=True, say=print)
     store.close()
     with pytest.raises(InputError, match="holds a collection"):
