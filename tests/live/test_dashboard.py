@@ -200,7 +200,7 @@ async def test_without_scripts_a_page_is_paused_resumed_and_removed(chromium, wa
 
 async def test_without_scripts_another_budget_is_looked_at_by_its_address(chromium, watch):
     async with browsing(chromium, watch, scripts=False) as view:
-        await opened(view, "/", "body")
+        await opened(view, "/?budget=90/hour", "body")
         while not await view.query_selector("#forecast svg"):
             await opened(view, "/?budget=90/hour", "body")
         assert "90/hour then" in await view.inner_text("#forecast")
