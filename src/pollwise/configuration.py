@@ -8,7 +8,7 @@ is that of an environment variable, `{ file = "PATH" }` the text of a file.
 import difflib
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from pollwise.fetch_settings import POLITENESS, HeaderLine, parse_header
 from pollwise.objectives import OBJECTIVES
 from pollwise.store.place import Place, PostgresDatabase, parse_place
 from pollwise.store.records import NewPage
-from pollwise.texts import one_line, read_text
+from pollwise.texts import listed, one_line, read_text
 from pollwise.web.wishes import wished_page
 
 __all__ = ["Configuration", "configuration_schema", "read_configuration", "read_secret"]
@@ -206,17 +206,13 @@ def _document(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read ({why}); name a configuration file") from error
 
 
-def _all(known: Sequence[str]) -> str:
-    return f"{', '.join(known[:-1])} and {known[-1]}"
-
-
 def _check_keys(told: Iterable[str], known: Iterable[str], place: str, what: str) -> None:
     known = list(known)
     for name in told:
         if name not in known:
             shown = name if len(name) <= 60 else f"{name[:57]}..."
             near = difflib.get_close_matches(name, known, n=1)
-            which = f"the nearest known one is {near[0]}" if near else f"known are {_all(known)}"
+            which = f"the nearest known one is {near[0]}" if near else f"known are {listed(known)}"
             raise InputError(f"{place}: unknown {what} {shown!r}; {which}")
 
 

@@ -5,7 +5,7 @@ people write them; and the text of a file that somebody named.
 import os
 import ssl
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import BinaryIO
@@ -13,6 +13,7 @@ from typing import BinaryIO
 __all__ = [
     "STANDARD_INPUT",
     "file_told",
+    "listed",
     "no_tls",
     "one_line",
     "opened",
@@ -59,6 +60,15 @@ def printable(text: str) -> str:
     'two words'
     """
     return "".join(filter(str.isprintable, " ".join(text.split())))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence has them.
+
+    >>> listed(["every"]), listed(["at-least", "every", "tags"])
+    ('every', 'at-least, every and tags')
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def file_told(path: Path) -> str:

@@ -326,7 +326,9 @@ def _usage(error: TyperException) -> str:
         return f"{option} goes behind the name of a command: pollwise COMMAND {option}"
     joint = "" if message.endswith("?") else ";"
     if (others := _others_with(context, option)) and len(others) <= _MOST_OTHERS:
-        named = " and ".join(", ".join(f"'pollwise {name}'" for name in others).rsplit(", ", 1))
+        from pollwise.texts import listed
+
+        named = listed([f"'pollwise {name}'" for name in others])
         return f"{message}{joint} {named} {'has' if len(others) == 1 else 'have'} it"
     return f"{message}{joint} '{context.command_path} --help' shows what can be given"
 
