@@ -1,0 +1,80 @@
+"""Conditions on notices, from the answers of a real server to what receivers are told."""
+
+from pollwise.insight.changes import read_changes
+from pollwise.notify.delivery import Delivery
+from pollwise.notify.receivers import read_receiver
+from pollwise.settings import WatchSettings
+from pollwise.store import Store
+from pollwise.store.records import NewPage, StoredReceiver
+
+from .patient_watch import watch_for
+
+SETTINGS = WatchSettings(budget="6/minute")
+ITEM = "<item><guid>{0}</guid><title>{1}</title><description>{2}</description></item>"
+
+
+async def watch_through(site, db, path: str, answers: list[str], content_type: str) -> None:
+    """Watch a page while it gives these answers, one after the other (empty: it is gone), with a
+    run of its own for each."""
+    begin = 0.0
+    for text in answers:
+        site.says(path, text, status=200 if text else 404, Content_Type=content_type)
+        asked = len(site.asked)
+        while len(site.asked) == asked:
+            await watch_for(db, SETTINGS, begin, 90.0, recalls=True)
+            begin += 100.0
+
+
+def told_to_receiver(db):
+    """What a receiver that was never told anything is told."""
+    receiver = read_receiver({"name": "me", "to": "https://a.example/"})
+    with Store.open_readonly(db) as store:
+        notice = Delivery(receiver, StoredReceiver("me", 0)).begin(store, 1e6)
+    return () if notice is None else notice.changes
+
+
+async def test_a_price_is_told_when_it_falls_below_and_again_only_after_it_rose(site, tmp_path):
+    db, url = tmp_path / "x.db", site.url("/kettle")
+    prices = ["25,00", "22,00", "19,00", "18,00", "1.299,00", "?", "18,50", "18,40", "19,90"]
+    pages = [f"<h1>Kettle 3000</h1><b>{price} EUR</b>" for price in prices]
+    with Store.open(db) as store:
+        page = NewPage(url, site.host, select=("b",), notify_when=("below 20",))
+        store.add_pages([page], now=0.0)
+    await watch_through(site, db, "/kettle", pages, "text/html")
+    told = [(one.removed, one.added) for one in told_to_receiver(db)]
+    assert told == [("22,00 EUR", "19,00 EUR"), ("? EUR", "18,50 EUR")]
+    changes = read_changes(db, since=0.0).changes
+    assert len(changes) == len(prices) - 1  # all of them are there
+    assert [one.held_back for one in changes] == [1, 0, 1, 1, 1, 0, 1, 1]
+
+
+async def test_that_a_page_is_gone_and_back_is_told_whatever_the_condition(site, tmp_path):
+    db = tmp_path / "x.db"
+    with Store.open(db) as store:
+        page = NewPage(site.url("/kettle"), site.host, notify_when=("lacks sold out",))
+        store.add_pages([page], now=0.0)
+    answers = ["<p>sold out", "<p>still sold out", "", "<p>sold out for long", "<p>4 left", "<p>3"]
+    await watch_through(site, db, "/kettle", answers, "text/html")
+    kinds = [(one.kind.name, one.added) for one in told_to_receiver(db)]
+    assert kinds == [("GONE", None), ("BACK_CHANGED", "sold out for long"), ("CHANGED", "4 left")]
+
+
+async def test_of_a_feed_the_new_items_that_meet_a_condition_are_told(site, tmp_path):
+    db = tmp_path / "x.db"
+    items = [
+        ITEM.format(number, title, text)
+        for number, (title, text) in enumerate(
+            [("Mug", "4"), ("Cup", "5"), ("Kettle", "no"), ("Pot", "a kettle for tea"), ("Jar", "")]
+        )
+    ]
+    feeds = [
+        f'<rss version="2.0"><channel><title>Shop</title>{"".join(items[:most])}</channel></rss>'
+        for most in (1, 2, 4, 5)
+    ]
+    with Store.open(db) as store:
+        page = NewPage(site.url("/shop.rss"), site.host, notify_when=("has kettle",))
+        store.add_pages([page], now=0.0)
+    await watch_through(site, db, "/shop.rss", feeds, "application/rss+xml")
+    [change] = told_to_receiver(db)
+    assert [item.title for item in change.items] == ["Kettle", "Pot"]
+    assert [one.held_back for one in read_changes(db, since=0.0).changes] == [True, False, True]
