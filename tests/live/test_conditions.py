@@ -1,9 +1,19 @@
 """Conditions on notices, from the answers of a real server to what receivers are told."""
 
+import asyncio
+from itertools import count
+
+import pytest
+from aiohttp import web
+
+from pollwise.errors import InputError
 from pollwise.insight.changes import read_changes
+from pollwise.insight.explanation import read_explanation
+from pollwise.live.checking import check_page
 from pollwise.notify.delivery import Delivery
 from pollwise.notify.receivers import read_receiver
 from pollwise.settings import WatchSettings
+from pollwise.sources.conditions import Standing
 from pollwise.store import Store
 from pollwise.store.records import NewPage, StoredReceiver
 
@@ -78,3 +88,50 @@ async def test_of_a_feed_the_new_items_that_meet_a_condition_are_told(site, tmp_
     [change] = told_to_receiver(db)
     assert [item.title for item in change.items] == ["Kettle", "Pot"]
     assert [one.held_back for one in read_changes(db, since=0.0).changes] == [True, False, True]
+
+
+async def test_a_price_beside_a_clock_is_read_without_it(site, tmp_path):
+    db, url = tmp_path / "x.db", site.url("/kettle")
+    seconds, price = count(10), "25"
+
+    async def answer(request: web.Request) -> web.Response:
+        text = f"<p>{next(seconds)} visitors today<p>Kettle<p>{price} EUR"
+        return web.Response(text=text, content_type="text/html")
+
+    site.answers["/kettle"] = answer
+    with Store.open(db) as store:
+        store.add_pages([NewPage(url, site.host, notify_when=("below 20",))], now=0.0)
+    await watch_for(db, SETTINGS, 0.0, 300.0, recalls=True)
+    with Store.open_readonly(db) as store:
+        [record] = store.pages()
+        first_change = store.latest_change()
+    assert record.memory.noise.masks  # which the counter taught
+    seen = await asyncio.to_thread(check_page, url, db, allow_private=True)
+    [standing] = seen.conditions
+    assert (standing.reads, standing.holds) == ("25", False)
+    price = "19"
+    await watch_for(db, SETTINGS, 400.0, 90.0, recalls=True)
+    told = told_to_receiver(db)
+    assert [one.added for one in told if one.seq > first_change] == ["19 EUR"]
+    seen = await asyncio.to_thread(check_page, url, db, allow_private=True)
+    assert seen.conditions == (Standing("below 20", "19", 19.0, True),)
+    assert read_explanation(db, url).conditions == seen.conditions
+
+
+async def test_a_check_tries_conditions_before_a_page_is_watched(site):
+    site.says("/", "<p>25 left<p id=price>1.299,50 EUR", Content_Type="text/html")
+
+    async def checked(*conditions: str, select: tuple[str, ...] = ()):
+        return await asyncio.to_thread(
+            check_page, site.url("/"), None, select=select, notify_when=conditions
+        )
+
+    seen = await checked("below 20", "has LEFT")
+    assert seen.conditions == (
+        Standing("below 20", "25", 25.0, False),
+        Standing("has LEFT", None, None, True, 1),
+    )
+    seen = await checked("below 20", select=("#price",))
+    assert seen.conditions == (Standing("below 20", "1.299,50", 1299.5, False),)
+    with pytest.raises(InputError, match="notify-when 'blow 20': expected"):
+        await checked("blow 20")

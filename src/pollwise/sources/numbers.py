@@ -4,8 +4,8 @@ A point or comma that stands between groups of three digits sets thousands apart
 before any other count of digits is the decimal sign. One alone before exactly three digits may be
 either: it sets thousands apart (`1.299` and `1,299` are 1299), unless a 0 is before it, or more
 than three digits. Spaces and apostrophes between groups of three digits set thousands apart, too,
-and so do commas as in India (`12,34,567`). A minus counts before the number or its currency, unless a
-letter or digit stands right before it.
+and so do commas as in India (`12,34,567`). A minus counts before the number or its currency, unless
+a letter or digit stands right before it.
 
 In JSON the numbers are those of JSON, also `1.299`; texts there are read as said above, and names
 are not read.
