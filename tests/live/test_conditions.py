@@ -1,21 +1,25 @@
 """Conditions on notices, from the answers of a real server to what receivers are told."""
 
 import asyncio
+from dataclasses import replace
 from itertools import count
 
 import pytest
 from aiohttp import web
 
-from pollwise.errors import InputError
+from pollwise.errors import InputError, PostponedError
 from pollwise.insight.changes import read_changes
 from pollwise.insight.explanation import read_explanation
 from pollwise.live.checking import check_page
+from pollwise.live.web_polling import web_poller
 from pollwise.notify.delivery import Delivery
 from pollwise.notify.receivers import read_receiver
 from pollwise.settings import WatchSettings
 from pollwise.sources.conditions import Standing
 from pollwise.store import Store
 from pollwise.store.records import NewPage, StoredReceiver
+from pollwise.types import Noise, Outcome, Page, PageMemory
+from pollwise.web.noise.looks import Copy
 
 from .patient_watch import watch_for
 
@@ -135,3 +139,25 @@ async def test_a_check_tries_conditions_before_a_page_is_watched(site):
     assert seen.conditions == (Standing("below 20", "1.299,50", 1299.5, False),)
     with pytest.raises(InputError, match="notify-when 'blow 20': expected"):
         await checked("blow 20")
+
+
+@pytest.mark.parametrize("size", [0, 300_000], ids=["small", "large"])
+@pytest.mark.parametrize(
+    ("before", "held_back"),
+    [("25", False), ("19", True), (None, False), (PostponedError("no room"), False)],
+    ids=["met", "held before", "no copy before", "not to be known"],
+)
+async def test_a_poll_says_whether_its_change_is_held_back(site, clock, size, before, held_back):
+    async def recall(page_id: int) -> Copy | None:
+        if isinstance(before, PostponedError):
+            raise before
+        return None if before is None else Copy(f"<p>{before} EUR".encode(), "text/html")
+
+    page = Page(0, site.url("/"), site.host, seen_at=1.0, notify_when=("below 20",))
+    copy = PageMemory(body_hash="0" * 32, text_hash="0" * 32, noise=Noise(since_look=0, gap=9))
+    site.says("/", f"<p>18 EUR<p>{'x ' * (size // 2)}", Content_Type="text/html")
+    async with web_poller(clock, crawl_delay=0.0, allow_private=True, recall=recall) as poller:
+        result = (await poller.poll(page, copy)).result
+        assert (result.observation.outcome, result.held_back) == (Outcome.CHANGED, held_back)
+        free = (await poller.poll(replace(page, notify_when=()), copy)).result
+        assert not free.held_back

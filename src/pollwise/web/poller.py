@@ -316,14 +316,17 @@ class WebPoller:
 
         As it was if that cannot be said: rather one notice too many.
         """
-        body, told = result.body, result.content_type
+        body, told, poll = result.body, result.content_type, report.result
         long = takes_long(body, told, Parts.of(page))
         with suppress(PostponedError, TimeoutError, UnreadableError):
             async with time_limit(ends_at):
                 before = None if self._recall is None else await self._recall(page.id)
-                arguments = (report.result, page, body, told, before)
-                poll = await self._read(body, long, judged, *arguments, large=_LARGE_LOOK)
-                return replace(report, result=poll)
+                held_back, items = await self._read(
+                    *(body, long, judged),
+                    *(page, poll.memory.noise.masks, body, told, before, poll.items),
+                    large=_LARGE_LOOK,
+                )
+                return replace(report, result=replace(poll, held_back=held_back, items=items))
         return report
 
     def answered(

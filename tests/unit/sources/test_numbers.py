@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pollwise.sources.numbers import first_number, number_in
-from pollwise.sources.reading import read
+from pollwise.sources.reading import read, read_plainly
 from pollwise.sources.view import Parts
 
 LOCALES = ("en_US", "en_IN", "de_DE", "de_CH", "de_AT", "fr_FR", "es_ES", "it_CH", "pl_PL", "nb_NO")
@@ -115,3 +115,10 @@ def test_json_without_a_number_has_none():
 def test_the_first_block_that_has_a_number_counts():
     view = read(b"<p>Kettle<p>now 19,99<p>was 30", "text/html")
     assert first_number(view).text == "19,99"
+
+
+@pytest.mark.parametrize("part", [b'\\"', b'"', b"1,", b"-", b"-$ ", b"1.", b" 1"])
+def test_texts_made_to_hurt_are_read_in_linear_time(part):
+    body = b'{"' + part * 100_000
+    for content_type in ("application/json", "text/plain"):
+        first_number(read_plainly(body, content_type))

@@ -3,12 +3,11 @@
 import pytest
 
 from pollwise.sources.view import UnreadableError
-from pollwise.store.records import FoundItem, PollResult
-from pollwise.types import Mask, Noise, Observation, Outcome, Page, PageMemory
+from pollwise.store.records import FoundItem
+from pollwise.types import Mask, Page
 from pollwise.web.judging import judged
 from pollwise.web.noise.looks import Copy
 
-CHANGED = PollResult(Observation(0, 9.0, Outcome.CHANGED), PageMemory())
 FEED = b"""<rss version="2.0"><channel><title>Shop</title>
 <item><guid>1</guid><title>Kettle</title><description>was 30, now 19,99</description></item>
 <item><guid>2</guid><title>Kettle 18</title></item>
@@ -20,9 +19,15 @@ def page(*conditions, **wishes):
     return Page(0, "http://a.example/", notify_when=conditions, **wishes)
 
 
-def is_held_back(page, before, now, poll=CHANGED):
+def is_held_back(page, before, now, *masks):
     copy = None if before is None else Copy(before, "text/html")
-    return judged(poll, page, now, "text/html", copy).held_back
+    return judged(page, masks, now, "text/html", copy, ()).held_back
+
+
+def judged_list(condition, *new):
+    items = tuple(map(FoundItem, new))
+    judgement = judged(page(*condition), (), FEED, "application/rss+xml", None, items)
+    return [item.held_back for item in judgement.items], judgement.held_back
 
 
 def test_one_condition_that_is_met_is_enough():
@@ -40,10 +45,9 @@ def test_only_the_parts_that_count_are_read():
 
 def test_what_is_masked_is_not_read():
     mask = Mask(("\x02", "\x02"), ("25", "\x03"), "", 1, 1, 9, "12:03")
-    noisy = PollResult(CHANGED.observation, PageMemory(noise=Noise((mask,))))
     assert is_held_back(page("below 20"), b"<p>12:03<p>25", b"<p>11:03<p>25")
-    assert is_held_back(page("below 20"), b"<p>30:03<p>25", b"<p>11:03<p>25", noisy)
-    assert not is_held_back(page("below 20"), b"<p>11:03<p>25", b"<p>12:03<p>19", noisy)
+    assert is_held_back(page("below 20"), b"<p>30:03<p>25", b"<p>11:03<p>25", mask)
+    assert not is_held_back(page("below 20"), b"<p>11:03<p>25", b"<p>12:03<p>19", mask)
 
 
 @pytest.mark.parametrize("before", [None, b"<p>no such part", b"\xff\xfe\x00"])
@@ -54,18 +58,14 @@ def test_what_cannot_be_read_of_the_copy_before_was_not_there(before):
 
 def test_a_copy_that_cannot_be_read_is_not_judged():
     with pytest.raises(UnreadableError):
-        judged(CHANGED, page("below 20", select=("b",)), b"<p>19", "text/html", None)
+        is_held_back(page("below 20", select=("b",)), None, b"<p>19")
 
 
 def test_of_a_list_each_new_item_is_judged_by_itself():
-    new = PollResult(CHANGED.observation, PageMemory(), items=(FoundItem("1"), FoundItem("3")))
-    told = judged(new, page("below 20", "has KETTLE"), FEED, "application/rss+xml", None)
-    assert [item.held_back for item in told.items] == [False, False]
-    told = judged(new, page("has kettle"), FEED, "application/rss+xml", None)
-    assert ([item.held_back for item in told.items], told.held_back) == ([False, True], False)
-    told = judged(new, page("above 100"), FEED, "application/rss+xml", None)
-    assert ([item.held_back for item in told.items], told.held_back) == ([True, True], True)
+    assert judged_list(["below 20", "has KETTLE"], "1", "3") == ([False, False], False)
+    assert judged_list(["has kettle"], "1", "3") == ([False, True], False)
+    assert judged_list(["above 100"], "1", "3") == ([True, True], True)
 
 
 def test_a_list_that_changed_without_a_new_item_is_held_back():
-    assert judged(CHANGED, page("has kettle"), FEED, "application/rss+xml", None).held_back
+    assert judged_list(["has kettle"]) == ([], True)
