@@ -135,6 +135,13 @@ async def test_a_proxy_that_wants_a_login_postpones(clock, proxy, url):
     assert "geheim" not in str(postponed.value)
 
 
+async def test_a_tunnel_that_is_refused_for_the_login_postpones(clock, proxy):
+    proxy.refusal = "401 Unauthorized"
+    async with HttpFetcher(clock=clock, own_headers=LOGIN, proxy=proxy.url) as fetcher:
+        with pytest.raises(PostponedError, match="the proxy wants a login"):
+            await fetcher.fetch("https://1.1.1.1/a", NOTHING)
+
+
 async def test_a_site_that_says_407_through_a_tunnel_or_without_a_proxy_has_failed(site, clock):
     site.says("/a", status=407)
     async with HttpFetcher(clock=clock, given={site.host}) as fetcher:
