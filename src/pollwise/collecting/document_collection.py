@@ -27,7 +27,7 @@ from pollwise.web.reading.parsed_page import Link
 from pollwise.web.sitemaps import SitemapEntry
 from pollwise.web.urls import joined
 
-__all__ = ["DocumentCollection", "StoredTerms"]
+__all__ = ["DocumentCollection", "StoredTerms", "unpacked"]
 
 StoredTerms = Callable[[], Iterator[tuple[int, bytes]]]
 """Gives the `Collected.terms` that the store has, with the ids of their pages."""
@@ -104,7 +104,7 @@ class DocumentCollection:
         for page_id, packed in stored_terms():
             text_hash, title = originals.get(page_id, (None, ""))
             if text_hash:
-                self._duplicates.seen(page_id, text_hash, _unpacked(packed)[0], title)
+                self._duplicates.seen(page_id, text_hash, unpacked(packed)[0], title)
         self._links = link_filter(self._ids)
         # None: not known, as the run before may have ended within a sweep.
         self._scored_by: int | None = None
@@ -313,7 +313,7 @@ class DocumentCollection:
             document = self._documents.get(page_id)
             if document is None or document.is_copy or page_id in self._fresh:
                 continue
-            scored = self.topic_filter.rescore(document.scope, _unpacked(packed)[1])
+            scored = self.topic_filter.rescore(document.scope, unpacked(packed)[1])
             relevance = self._sweep.settled(document.relevance, scored)
             if abs(relevance - document.relevance) > _RESCORED_BY:
                 self.relevant += (relevance > 0) - (document.relevance > 0)
@@ -344,6 +344,6 @@ def _packed(simhash: int | None, terms: bytes) -> bytes:
     return bytes([simhash is not None]) + (simhash or 0).to_bytes(8, "little") + terms
 
 
-def _unpacked(packed: bytes) -> tuple[int | None, bytes]:
-    """What `_packed` packed."""
+def unpacked(packed: bytes) -> tuple[int | None, bytes]:
+    """The SimHash of `Collected.terms` (None: there is none), and the packed terms."""
     return int.from_bytes(packed[1:9], "little") if packed[0] else None, packed[9:]

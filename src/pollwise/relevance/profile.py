@@ -9,8 +9,9 @@ the most pages would win.
 """
 
 import json
+import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from pollwise.relevance.topic import Topic
 from pollwise.relevance.topic_vector import BestPages, LikelyPage, feedback, own_vector, tf_idf
 from pollwise.types import StateDict
 
-__all__ = ["GUESS_PAGES", "Profile"]
+__all__ = ["GUESS_PAGES", "Likeness", "Profile"]
 
 _BUCKETS = 2**20
 GUESS_PAGES = 20
@@ -43,6 +44,19 @@ Mask = NDArray[np.bool_]
 
 _DAMPED: Floats = np.concatenate([[0.0], 1 + np.log(np.arange(1.0, 256.0))])
 """`_damped` of the counts that most terms have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """What makes a page near to a topic.
+
+    `nearness` is the cosine of its terms and the topic vector; it is relevant where that is above
+    `floor`. `shares` says which part of it each term brings, all together 1.
+    """
+
+    nearness: float
+    floor: float
+    shares: Mapping[str, float]
 
 
 class Profile:
@@ -96,6 +110,16 @@ class Profile:
         """The place of the cosine of a page and the topic between floor (0) and top (1)."""
         cosine = _cosine(weights, _of(self._dense, hashes))
         return (cosine - self._floor) / (self._top - self._floor)
+
+    def likeness(self, hashes: Hashes, weights: Floats) -> Likeness:
+        """What makes a page near to the topic."""
+        of_page = dict(zip(hashes.tolist(), weights.tolist(), strict=True))
+        of_topic = zip(self._vector.items(), term_hashes(tuple(self._vector)).tolist(), strict=True)
+        parts = {term: weight * of_page.get(key, 0.0) for (term, weight), key in of_topic}
+        total = sum(parts.values())
+        shares = {term: part / total for term, part in parts.items() if part > 0}
+        nearness = total / math.hypot(*weights) if total > 0 else 0.0
+        return Likeness(nearness, self._floor, shares)
 
     def own_nearness(self, hashes: Hashes, weights: Floats) -> float:
         """How near a page is to the topic's own terms."""

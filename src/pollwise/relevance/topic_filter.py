@@ -21,7 +21,7 @@ from pollwise.relevance.boilerplate import Boilerplate
 from pollwise.relevance.packing import pack_terms, unpack_terms
 from pollwise.relevance.page_sample import PageSample
 from pollwise.relevance.parsed_text import ParsedText
-from pollwise.relevance.profile import GUESS_PAGES, Profile
+from pollwise.relevance.profile import GUESS_PAGES, Likeness, Profile
 from pollwise.relevance.topic import Topic
 from pollwise.relevance.topic_vector import foreign_terms, unit
 from pollwise.types import StateDict
@@ -120,11 +120,13 @@ class TopicFilter:
             raise InputError(
                 f"topic: {self._topic.judge} judges texts, not packed terms; keep its judgement"
             )
-        hashes, counts, language = unpack_terms(packed)
-        profile = self._profile(language)
-        return profile.relevance(
-            hashes, profile.weights(hashes, profile.specific(host, hashes, counts))
-        )
+        profile, hashes, weights = self._weighed(host, packed)
+        return profile.relevance(hashes, weights)
+
+    def likeness(self, host: str, packed: bytes) -> Likeness:
+        """What makes a page near to the topic, by its packed terms."""
+        profile, hashes, weights = self._weighed(host, packed)
+        return profile.likeness(hashes, weights)
 
     def state_dict(self) -> StateDict:
         """All that was learned, as flat arrays by name."""
@@ -167,6 +169,12 @@ class TopicFilter:
     def _topic_as_json(self) -> list[object]:
         examples = [dict(counts) for counts in self._topic.examples]
         return [list(self._topic.words), examples, self._topic.judge]
+
+    def _weighed(self, host: str, packed: bytes) -> tuple[Profile, Hashes, Floats]:
+        """The profile that a packed page is compared with, its terms and their weights."""
+        hashes, counts, language = unpack_terms(packed)
+        profile = self._profile(language)
+        return profile, hashes, profile.weights(hashes, profile.specific(host, hashes, counts))
 
     def _profile(self, language: str) -> Profile:
         """That with which pages of a language are compared; "": it is not clear."""
