@@ -29,6 +29,7 @@ __all__ = ["collection_routes", "marked"]
 _PATH = "/collection"
 _RESULTS = 10
 _LATELY = 10
+_LATEST = 100
 _HOSTS = 10
 
 
@@ -37,7 +38,8 @@ class _Holding:
     """What there is in the collection; `status` is None before its first run."""
 
     status: CollectionStatus | None
-    lately: Sequence[PageRecord]
+    found: Sequence[PageRecord]
+    gained: str
     hosts: Sequence[ListedHost]
 
 
@@ -94,11 +96,18 @@ def marked(result: Result) -> list[tuple[str, bool]]:
 
 def _held(snapshot: Snapshot) -> _Holding:
     read = [record for record in snapshot.records if record.relevance is not None]
+    latest = heapq.nlargest(_LATEST, read, key=_first_seen_at)
+    about = sum(bool(record.relevance) for record in latest)
     return _Holding(
         snapshot.collection,
-        heapq.nlargest(_LATELY, read, key=lambda record: record.first_seen_at or 0.0),
+        heapq.nlargest(_LATELY, filter(lambda record: record.relevance, read), key=_first_seen_at),
+        f"Of the {len(latest):,} documents read last, {about:,} are about the topic.",
         snapshot.hosts.rows(order=HostColumn.pages, limit=_HOSTS).results,
     )
+
+
+def _first_seen_at(record: PageRecord) -> float:
+    return record.first_seen_at or 0.0
 
 
 def _later(found: Found | None, query: str, offset: int) -> str:
