@@ -12,6 +12,7 @@ from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
 from pollwise.insight.collection import CollectedExplanation
 from pollwise.insight.explanation import Explanation, RateSources, RecentPoll
+from pollwise.relevance.languages import LANGUAGE_NAMES
 from pollwise.scheduler.bounds import ALWAYS
 from pollwise.store.place import Place, command
 from pollwise.texts import plain
@@ -102,7 +103,8 @@ def match_told(page: CollectedExplanation) -> str | None:
         return None
     if not text.words:
         return "it has no text that is read"
-    language = "" if text.language is None else f" in {text.language}"
+    spoken = LANGUAGE_NAMES.get(text.language or "")
+    language = "" if spoken is None else f" in {spoken}"
     if text.nearness is None or text.floor is None:
         return f"{count(text.words, 'word')}{language}, which a function of yours judges"
     if not text.terms:

@@ -8,7 +8,18 @@ on).
 
 from collections import Counter
 
-__all__ = ["language_of"]
+__all__ = ["LANGUAGE_NAMES", "language_of"]
+
+LANGUAGE_NAMES = {
+    "en": "English",
+    "de": "German",
+    "fr": "French",
+    "es": "Spanish",
+    "it": "Italian",
+    "pt": "Portuguese",
+    "nl": "Dutch",
+}
+"""Those that are known, by their letters (ISO 639-1)."""
 
 _FREQUENT = {
     "en": "the of and to in is that for it was on with as are be this by from at have not or an"

@@ -64,7 +64,7 @@ async def test_what_was_found_lately_is_about_the_topic(db):
     async with asking(db) as ask:
         _, _, text = await ask("/collection")
     lately = text[text.index("Found lately") : text.index("All that was discovered")]
-    assert f"Of the {PAGES} documents read last, {PAGES - 1} are about the topic." in lately
+    assert f"About the topic: {PAGES - 1} of the {PAGES} documents read last." in lately
     assert lately.count("<li>") == 10
     assert "Ships" not in lately
 

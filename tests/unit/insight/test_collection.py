@@ -189,8 +189,8 @@ def test_explain_tells_what_a_text_has_of_the_topic(db):
         one_line(run("explain", page.url, "--db", db).stdout) for page in (about, other, empty)
     ]
     assert "above the floor of" in shown[0]
-    assert "for pages in en; of that whale 100 %" in shown[0]
-    assert "none of the main terms is among its 3 words in en" in shown[1]
+    assert "for pages in English; of that whale 100 %" in shown[0]
+    assert "none of the main terms is among its 3 words in English" in shown[1]
     assert "a search does not find it" in shown[1]
     assert "it has no text that is read" in shown[2]
     later = explain_collected(db, "http://sea.example/later")

@@ -18,6 +18,7 @@ from pollwise.insight.capacity import taken_words
 from pollwise.insight.collection import CollectionStatus
 from pollwise.insight.hosts import HostColumn, ListedHost
 from pollwise.insight.snapshot import Snapshot
+from pollwise.insight.words import count
 from pollwise.search.query_broker import MOST_OFFSET, Found
 from pollwise.search.query_processor import OverloadedError
 from pollwise.search.results import Result
@@ -101,7 +102,7 @@ def _held(snapshot: Snapshot) -> _Holding:
     return _Holding(
         snapshot.collection,
         heapq.nlargest(_LATELY, filter(lambda record: record.relevance, read), key=_first_seen_at),
-        f"Of the {len(latest):,} documents read last, {about:,} are about the topic.",
+        f"About the topic: {about:,} of the {count(len(latest), 'document')} read last.",
         snapshot.hosts.rows(order=HostColumn.pages, limit=_HOSTS).results,
     )
 
