@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pollwise.checks import read_json
-from pollwise.collecting.document_collection import unpacked
+from pollwise.collecting.collected_terms import unpacked_terms
 from pollwise.collecting.known_pages import KnownPages
 from pollwise.collecting.link_filter import LinkFilter, Rejected, UrlRules
 from pollwise.collecting.stored_filter import stored_filter
@@ -349,7 +349,7 @@ def _match(record: PageRecord, store: StoreReader) -> tuple[bool | None, TextMat
     indexed, terms_kept = kept
     if not terms_kept:  # nothing was made of its text
         return indexed, None
-    packed = unpacked(terms_kept)[1]
+    packed = unpacked_terms(terms_kept)[1]
     settings = latest_settings(store)
     assert isinstance(settings, CollectSettings)
     hashes, _, language = unpack_terms(packed)
