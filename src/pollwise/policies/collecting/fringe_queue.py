@@ -148,11 +148,17 @@ def _scouting(web: Web, page: int) -> float:
 
 @kernel(forceinline=True, allocates=False)
 def _novelty(web: Web, page: int) -> float:
-    """The bonus of a page for how little was fetched of the directory above its own."""
+    """The bonus of a page for how little was fetched of the directory above its own.
+
+    There is always another one of those that have a number for a name: they count as one.
+    """
     directory = web.pages[page].directory
     above = web.directories[directory].parent
-    if above >= 0:
+    while above >= 0:
         directory = above
+        if not web.directories[directory].numbered:
+            break
+        above = web.directories[directory].parent
     fetched = web.directories[directory].count
     return _NOVELTY * max(_mean(web), _LEAST_MEAN) / math.sqrt(1 + fetched)
 
