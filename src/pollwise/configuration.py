@@ -86,6 +86,7 @@ _PAGE = (
     _Key("select", "texts", "selectors of the parts that count"),
     _Key("ignore", "texts", "selectors of parts that do not count"),
     _Key("render", "flag", "whether a browser runs its scripts before it is read"),
+    _Key("notify-when", "texts", "conditions of notices, such as below 20; empty: every change"),
     _Key("name", "text", "what you call it; empty: nothing"),
     _Key("paused", "flag", "whether it is not polled"),
 )

@@ -40,6 +40,7 @@ class SharedTerms(NamedTuple):
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     render: bool = False
+    notify_when: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, page: Page) -> "SharedTerms":
@@ -55,6 +56,7 @@ class SharedTerms(NamedTuple):
             tuple(page.select),
             tuple(page.ignore),
             page.render,
+            tuple(page.notify_when),
         )
 
 
@@ -207,17 +209,14 @@ def from_plain(
 ) -> tuple[Page, ...]:
     """The pages of `to_plain`; errors of many kinds for anything else.
 
-    Earlier versions had all in `lists`, with the kinds themselves.
+    Earlier versions had all in `lists`, with the kinds themselves, and fewer terms.
     """
     told = {**lists, **{name: array.tolist() for name, array in arrays.items()}}
     if "of_kinds" in told:
         told["kind"] = [told["of_kinds"][number] for number in told["kind"]]
         told["seen_at"] = [None if math.isnan(time) else time for time in told["seen_at"]]
     page_ids = told["id"]
-    of_terms = [
-        SharedTerms._make(tuple(value) if isinstance(value, list) else value for value in row)
-        for row in told["of_terms"]
-    ]
+    of_terms = [_terms(row) for row in told["of_terms"]]
     names = ("url", "weight", "seen_at", "kind", "changes_in_a_row", "name", "terms")
     columns = (
         told[name] if isinstance(told[name], list) else [told[name]] * len(page_ids)
@@ -238,6 +237,11 @@ def from_plain(
             page_ids, *columns, strict=True
         )
     )
+
+
+def _terms(row: Sequence[Any]) -> SharedTerms:
+    values: list[Any] = [tuple(value) if isinstance(value, list) else value for value in row]
+    return SharedTerms(*values)
 
 
 class MadePages(Sequence[Page]):

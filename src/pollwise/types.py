@@ -67,7 +67,9 @@ class Page:
     are words by which pages are grouped. `select` names the parts of the page that count (none:
     the whole page), `ignore` parts of these that do not: see `pollwise.sources`. `name` is what
     somebody calls the page (empty: nobody does); it is shown where its title would be. With
-    `render` a browser runs the scripts of the page before it is read.
+    `render` a browser runs the scripts of the page before it is read. `notify_when` are conditions,
+    one of which a change meets of which notices tell (none: all changes): see
+    `pollwise.sources.conditions`.
 
     *What changes with polls*: `seen_at` is the time of the latest copy; None: there is no copy yet,
     so the first poll tells nothing of change. `changes_in_a_row` is that of its `Noise`. The
@@ -92,6 +94,7 @@ class Page:
     ignore: tuple[str, ...] = ()
     name: str = ""
     render: bool = False
+    notify_when: tuple[str, ...] = ()
 
 
 def seen_page(page: Page, at: float, changes_in_a_row: int) -> Page:
@@ -117,6 +120,7 @@ def seen_page(page: Page, at: float, changes_in_a_row: int) -> Page:
         page.ignore,
         page.name,
         page.render,
+        page.notify_when,
     )
     made.__class__ = Page
     return made
@@ -127,7 +131,7 @@ def discovered_page(page_id: int, url: str, scope: str, kind: str) -> Page:
 
     As `Page` gives it, in a third of the time: a page may have a hundred new links.
     """
-    plain = (None, None, 0, False, (), (), (), "", False)
+    plain = (None, None, 0, False, (), (), (), "", False, ())
     made: Page = _PageDraft(page_id, url, scope, 1.0, 1.0, None, scope, kind, *plain)
     made.__class__ = Page
     return made

@@ -502,6 +502,7 @@ def _page(
         terms.ignore,
         name,
         terms.render,
+        terms.notify_when,
     )
 
 

@@ -2,14 +2,20 @@
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "import-a-list.md"
+from pollwise.store import Store
+
+GUIDES = Path(__file__).parents[2] / "docs" / "how-to"
+PAGE = GUIDES / "import-a-list.md"
 PARTS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.M | re.S))
 
 
@@ -49,3 +55,45 @@ def test_a_backup_of_changedetection(tmp_path, checks):
         backup.writestr("changedetection.json", "{}")
     answer = imported(tmp_path, "changedetection.io")
     assert (answer["pages"], answer["taught"]) == (2, checks)
+
+
+class Shop(BaseHTTPRequestHandler):
+    """A page with a price."""
+
+    def do_GET(self) -> None:
+        page = "<h1>Kettle 3000</h1><p class=price>25,00 €</p>".encode()
+        is_there = self.path == "/kettle"
+        self.send_response(200 if is_there else 404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(page) * is_there))
+        self.end_headers()
+        self.wfile.write(page * is_there)
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+def test_a_price(tmp_path):
+    guide = (GUIDES / "tell-me-of-a-price.md").read_text()
+    lines = re.findall(r"^pollwise ((?:check|add) .*)$", guide, re.M)
+    told = re.findall(r"(?:│[^│\n]*){2}│\n", guide)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Shop) as shop:
+        Thread(target=shop.serve_forever).start()
+        try:
+            said = ""
+            for line in lines:
+                words = shlex.split(line)
+                words[1] = f"http://127.0.0.1:{shop.server_port}/kettle"
+                command = [sys.executable, "-m", "pollwise", *words]
+                done = subprocess.run(
+                    command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=300
+                )
+                said += done.stdout
+        finally:
+            shop.shutdown()
+    assert len(told) == 3
+    for line in told:
+        assert line in said
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        [page] = [record.page for record in store.pages()]
+    assert (page.name, page.select, page.notify_when) == ("The kettle", (".price",), ("below 20",))

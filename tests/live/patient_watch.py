@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+from pollwise.live.recalling import recalling
 from pollwise.live.session import Session
 from pollwise.live.web_polling import web_poller
 from pollwise.settings import WatchSettings
@@ -20,11 +21,19 @@ class PatientClock(FakeClock):
             await super().wait(tasks, until)
 
 
-async def watch_for(path: Path, settings: WatchSettings, begin: float, seconds: float) -> None:
-    """Watch the pages of a database for so many seconds."""
+async def watch_for(
+    path: Path, settings: WatchSettings, begin: float, seconds: float, *, recalls: bool = False
+) -> None:
+    """Watch the pages of a database for so many seconds; `recalls`: it looks for noise, and knows
+    the copies before."""
     clock, stop = PatientClock(begin), asyncio.Event()
     clock.stop_at(begin + seconds, stop)
     with Store.open(path) as store:
         session = Session(store, settings, clock=clock, say=print)
-        async with web_poller(clock, crawl_delay=0.0, allow_private=True) as poller:
+        async with (
+            recalling(path) as recall,
+            web_poller(
+                clock, crawl_delay=0.0, allow_private=True, recall=recall if recalls else None
+            ) as poller,
+        ):
             await session.run(poller, stop, on_progress=lambda *_: None)

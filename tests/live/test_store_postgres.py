@@ -208,14 +208,20 @@ class TestOpening:
     ) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(database, "migrations", lambda: migrations()[:1])
-            with Store.open(url) as store:
-                store.add_pages([NewPage("https://a.example/", weight=3.0)], now=NOW)
+            Store.open(url).close()
+        columns = "(id, url, scope, weight, cost, added_at, depth)"
+        page = "(0, 'https://a.example/', '', 3.0, 1.0, 5.0, 0)"
+        execute(url, f"INSERT INTO pages {columns} VALUES {page}")
+        change = "(0, 7.0, 6.0, FALSE)"
+        execute(url, f"INSERT INTO changes (page_id, seen_at, before_at, reverted) VALUES {change}")
         execute(url, "INSERT INTO receivers VALUES ('me', 7, 0, NULL, 5.0, 2, 'why')")
         with pytest.raises(StoreVersionError, match="has format 1, older than format"):
             Store.open_readonly(url)
         Store.open(url).close()
         with Store.open_readonly(url) as store:
-            assert [one.page.weight for one in store.pages()] == [3.0]
+            [page] = [one.page for one in store.pages()]
+            assert (page.weight, page.notify_when) == (3.0, ())
+            assert store.count_changes(to_tell=True) == (1, 7.0)
             assert store.receivers() == [StoredReceiver("me", 7, 0, None, 5.0, 2, "why")]
 
     def test_a_missing_table_is_told(self, url: str) -> None:

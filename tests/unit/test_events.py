@@ -73,6 +73,7 @@ pages = st.builds(
     select=texts,
     ignore=texts,
     render=st.booleans(),
+    notify_when=st.sampled_from([(), ("below 20",)]),
 )
 BY_KIND = {
     Tick: st.builds(Tick, times),

@@ -32,6 +32,7 @@ pages = st.lists(
         ignore=texts,
         name=st.text(max_size=3),
         render=st.booleans(),
+        notify_when=texts,
     ),
     max_size=6,
 )

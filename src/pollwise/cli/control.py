@@ -12,6 +12,7 @@ from pollwise.cli.options import (
     DB,
     Db,
     Json,
+    NotifyWhenOption,
     OrderName,
     RenderOption,
     SharesOption,
@@ -76,6 +77,7 @@ def add(
     ignore: Ignore = None,
     name: Name = None,
     render: RenderOption = None,
+    notify_when: NotifyWhenOption = None,
     db: Db = DB,
     as_json: Json = False,
 ) -> None:
@@ -89,7 +91,9 @@ def add(
     from pollwise.web.url_list import named_pages, read_url_list
     from pollwise.web.wishes import completed, read_wishes
 
-    told = _told(weight, cost, at_least, at_most, tags, select, ignore, name, render)
+    told = _told(
+        *(weight, cost, at_least, at_most, tags, select, ignore, name, render, notify_when)
+    )
     wishes = read_wishes(**told)  # before the list is read
     of_list = [] if file is None else read_url_list(file, notify)
     pages = [completed(page, wishes) for page in of_list]
@@ -154,11 +158,14 @@ def set_wishes(
     ignore: Ignore = None,
     name: Name = None,
     render: RenderOption = None,
+    notify_when: NotifyWhenOption = None,
     db: Db = DB,
     as_json: Json = False,
 ) -> None:
     """Change what is wanted of pages, also while a watch runs. What is not told stays."""
-    told = _told(weight, cost, at_least, at_most, tags, select, ignore, name, render)
+    told = _told(
+        *(weight, cost, at_least, at_most, tags, select, ignore, name, render, notify_when)
+    )
     if not told:
         such = "--tags to change tags, as --tag chooses pages" if urls and tag else "--weight 2"
         raise InputError(f"nothing to set: give an option, such as {such}")
@@ -283,6 +290,7 @@ def _told(
     ignore: Sequence[str] | None,
     name: str | None,
     render: bool | None,
+    notify_when: Sequence[str] | None,
 ) -> dict[str, Any]:
     """The arguments of `read_wishes` that were told."""
     told = {
@@ -296,6 +304,7 @@ def _told(
         "ignore": ignore or None,
         "name": name,
         "render": render,
+        "notify_when": notify_when or None,
     }
     return {name: value for name, value in told.items() if value is not None}
 

@@ -127,6 +127,15 @@ RenderOption = Annotated[
         help="Let a browser run the scripts of the page first; costs a unit a request.",
     ),
 ]
+NotifyWhenOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--notify-when",
+        metavar="CONDITION",
+        help="Send notices only when it becomes true: 'below 20', 'above 20', 'has WORDS',"
+        " 'lacks WORDS', 'changed WORDS'; give several: one of them. '': at every change.",
+    ),
+]
 CrawlDelayOption = Annotated[
     float | None,
     typer.Option(

@@ -133,6 +133,6 @@ def _what(entry: HistoryEntry) -> Text:
 def _changed(change: ListedChange | HistoryEntry) -> str:
     """What happened, and when: after the poll before, that is."""
     what = happened(change.kind, change.status) + (" back" if change.reverted else "")
-    if change.before_at is None:
-        return what
-    return in_time(what, change.seen_at - change.before_at)
+    if change.before_at is not None:
+        what = in_time(what, change.seen_at - change.before_at)
+    return f"{what}; no notice: no condition is met" if change.held_back else what

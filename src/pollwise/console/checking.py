@@ -1,5 +1,6 @@
 """What people see of `pollwise check`."""
 
+from pollwise.console.conditions import condition_rows
 from pollwise.console.masked_parts import masked_rows, noise_rows
 from pollwise.console.quantities import count
 from pollwise.console.streams import stdout
@@ -37,6 +38,7 @@ def print_check(page: PageCheck) -> None:
             *(("names a feed of itself", feed) for feed in page.feeds),
             ("validators", _validators(page)),
             *(_list_rows(page) if page.items is not None else _block_rows(page)),
+            *condition_rows(page.conditions),
         ]
     if page.changed is not None:
         rows.append(("since the latest copy", "it changed" if page.changed else "no change"))

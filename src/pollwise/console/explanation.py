@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from rich.table import Table
 
+from pollwise.console.conditions import condition_rows
 from pollwise.console.masked_parts import masked_rows
 from pollwise.console.quantities import count, not_known, number, rate, rate_between, worth
 from pollwise.console.remedies import always_remedy
@@ -150,6 +151,10 @@ def _print_watched(page: Explanation, db: Place) -> None:
         rows.append(("what does not", "\n".join(page.ignore)))
     if page.render:
         rows.append(("rendered", "a browser runs its scripts before it is read"))
+    if page.conditions:
+        rows += condition_rows(page.conditions)
+    elif page.notify_when:
+        rows.append(("notify when", "\n".join(page.notify_when)))
     if page.host_free_at is not None:
         rows.append(("its host", _host(page)))
     if page.host_limit is not None:

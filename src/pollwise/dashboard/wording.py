@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup, escape
 
+from pollwise.console.conditions import standing_told
 from pollwise.console.quantities import (
     count,
     duration,
@@ -230,6 +231,7 @@ FILTERS = {
     "of_price": of_price,
     "counted": count,
     "outcome": outcome,
+    "standing": standing_told,
     "happened": lambda change: happened(change.kind, change.status),
     "outward": outward,
     "bare": bare,

@@ -50,6 +50,7 @@ class ListedChange:
     (empty: none), `tags` and `name` (what somebody calls it; empty: nobody does) are those that it
     has now. `reverted`: back to a version seen before. `removed`, `added` and `further` are as in
     `Difference`; `items` are the new ones of a feed. `read`: somebody has marked it so.
+    `held_back`: by a condition of the page, notices do not tell of it.
     """
 
     id: str
@@ -68,6 +69,7 @@ class ListedChange:
     kind: ChangeKind = ChangeKind.CHANGED
     status: int | None = None
     further: int = 0
+    held_back: bool = False
 
     @property
     def called(self) -> str:
@@ -114,6 +116,7 @@ class HistoryEntry:
     kind: ChangeKind | None = None
     status: int | None = None
     further: int = 0
+    held_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +233,7 @@ def listed_with(store: StoreReader, change: StoredChange, found: Difference) -> 
         kind=change.kind,
         status=change.status,
         further=found.further,
+        held_back=change.held_back,
     )
 
 
@@ -455,4 +459,5 @@ def _entry(
         kind=None if change is None else change.kind,
         status=None if change is None else change.status,
         further=found.further,
+        held_back=change is not None and change.held_back,
     )

@@ -19,12 +19,16 @@ from pollwise.insight.hosts import stopped_by
 from pollwise.insight.noise import MaskedPart, masked_parts
 from pollwise.insight.waits import waits_of
 from pollwise.scheduler.budgets import parse_shares, shared_tag
+from pollwise.sources.conditions import Standing, standings
+from pollwise.sources.reading import LARGE, read, takes_long
+from pollwise.sources.view import WHOLE, Parts, UnreadableError
 from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
 from pollwise.store.place import command
-from pollwise.store.records import PageRecord, Postponed
+from pollwise.store.records import PageRecord, Postponed, StoredVersion
 from pollwise.types import Observation, Outcome
 from pollwise.units import DAY
+from pollwise.web.judging import counted
 from pollwise.web.urls import canonical
 
 if TYPE_CHECKING:
@@ -112,7 +116,9 @@ class Explanation:
     `signalled_at` (None: nobody did since its copy was made). `share_of` is the tag whose share of
     the budget it has, None: that of all pages without such a tag. A page that is `paused` is not
     polled: it has no `due_at`, `latest_poll_at` and `next_poll_at` then. `name`, `tags`, `select`,
-    `ignore` and `render`: see `Page`.
+    `ignore`, `render` and `notify_when`: see `Page`. `conditions` are these as they stand in the
+    latest copy; there are none if that cannot be read, is larger than 256 KiB, or is a list or a
+    PDF.
     """
 
     url: str
@@ -156,6 +162,8 @@ class Explanation:
     select: tuple[str, ...]
     ignore: tuple[str, ...]
     render: bool
+    notify_when: tuple[str, ...]
+    conditions: tuple[Standing, ...]
     quiet_until: float | None
     signal: float | None
     signalled_at: float | None
@@ -186,7 +194,7 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
     if record.page.id not in known.by_id:
         raise InputError(f"{address} was added just now: ask again in some seconds")
     recent = store.recent_outcomes(record.page.id, _RECENT)
-    versions = len(store.versions(record.page.id))
+    versions = store.versions(record.page.id)
     page, now = record.page, known.now
     scope = known.scheduler.scope_of(page.id)
     estimate = known.policy.estimate(page.id, now)
@@ -206,7 +214,7 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
         cost=page.cost,
         polls=record.polls,
         changes=record.changes,
-        versions=versions,
+        versions=len(versions),
         polled_at=record.polled_at,
         last_changed_at=record.last_changed_at,
         outcome=record.outcome,
@@ -245,6 +253,8 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
         select=page.select,
         ignore=page.ignore,
         render=page.render,
+        notify_when=page.notify_when,
+        conditions=_conditions(store, record, versions[-1]) if versions else (),
         quiet_until=quiet_until,
         signal=estimate.signal,
         signalled_at=estimate.signalled_at,
@@ -258,6 +268,23 @@ def _blocked_by(known: "Knowledge", scope: str) -> HostBlock | None:
         return None
     latest = stopped_by(record for record in known.records if record.page.scope == scope)
     return None if latest is None else HostBlock(latest.page.url, str(latest.error))
+
+
+def _conditions(
+    store: StoreReader, record: PageRecord, latest: StoredVersion
+) -> tuple[Standing, ...]:
+    page = record.page
+    if not page.notify_when or latest.size > LARGE:
+        return ()
+    body, content_type = store.body(latest.body_hash), latest.content_type or None
+    parts = Parts.of(page)
+    if parts == WHOLE and takes_long(body, content_type):
+        return ()
+    try:
+        view = read(body, content_type, parts)
+    except UnreadableError:  # by other selectors than then
+        return ()
+    return standings(page.notify_when, counted(view, record.memory.noise.masks))
 
 
 def _record(store: StoreReader, db: Place, address: str) -> PageRecord:

@@ -57,7 +57,7 @@ class ListedPage:
     Times are UTC seconds; None: not yet. `changes_per_day` are the changes that were found by the
     days since the first copy; None: there are no two polls that found the page. `listed_in` is the
     list that the page follows; None: it was named otherwise. `name` is what somebody calls the
-    page (empty: nobody does), `title` its own. `render`: see `Page`.
+    page (empty: nobody does), `title` its own. `render` and `notify_when`: see `Page`.
     """
 
     url: str
@@ -74,6 +74,7 @@ class ListedPage:
     added_at: float
     error: str | None
     render: bool
+    notify_when: tuple[str, ...]
     listed_in: str | None
 
 
@@ -184,6 +185,7 @@ def listed_page(record: PageRecord) -> ListedPage:
         added_at=record.added_at,
         error=record.error,
         render=page.render,
+        notify_when=page.notify_when,
         listed_in=record.listed_in or None,
     )
 

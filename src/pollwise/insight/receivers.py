@@ -67,7 +67,7 @@ def without_failures(receiver: StoredReceiver) -> StoredReceiver:
 
 
 def _failing(store: StoreReader, receiver: StoredReceiver, now: float) -> FailingReceiver:
-    waiting, since = store.count_changes(after=receiver.told_seq)
+    waiting, since = store.count_changes(after=receiver.told_seq, to_tell=True)
     return FailingReceiver(
         receiver.name,
         receiver.error,

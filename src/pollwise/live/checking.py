@@ -20,6 +20,7 @@ from pollwise.live.requests import LeaveHost
 from pollwise.live.web_polling import fetching
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.settings import WatchSettings, damaged_run, latest_settings
+from pollwise.sources.conditions import Standing, standings
 from pollwise.sources.reading import LARGE, read, takes_long
 from pollwise.sources.selectors import read_selectors
 from pollwise.sources.view import WHOLE, Parts, UnreadableError, View
@@ -29,6 +30,7 @@ from pollwise.types import Mask, MaskState, PageMemory
 from pollwise.web.beside import Beside
 from pollwise.web.change import compare
 from pollwise.web.fetcher import FetchResult
+from pollwise.web.judging import counted
 from pollwise.web.noise.looks import says_the_same
 from pollwise.web.noise.masks import covered_blocks
 from pollwise.web.noise.search import differences, find_noise
@@ -38,6 +40,7 @@ from pollwise.web.rendering.browser import require_browser
 from pollwise.web.seeing import read_beside
 from pollwise.web.stops import OVERLOADED, of_status
 from pollwise.web.urls import canonical, plain_scopes, scope_of
+from pollwise.web.wishes import read_wishes
 
 __all__ = ["PageCheck", "check_page"]
 
@@ -64,7 +67,7 @@ class PageCheck:
     of those that do not as they are ignored. Of a list `items` are all, and `newest` the ten latest
     by their own times. `masked` are the parts that do not count by what the database knows, `noise`
     those that these fetches showed to be noise, and `restless` up to ten that differ between the
-    fetches but are neither.
+    fetches but are neither. `conditions` are those of notices, as they stand in the first.
     """
 
     url: str
@@ -89,16 +92,18 @@ class PageCheck:
     masked: tuple[MaskedPart, ...]
     noise: tuple[MaskedPart, ...]
     restless: tuple[str, ...]
+    conditions: tuple[Standing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a database knows of a page: how it is fetched, until when not, and which parts count
-    of it, rendered or not."""
+    """What a database knows of a page: how it is fetched, until when not, which parts count of it,
+    rendered or not, and the conditions of its notices."""
 
     memory: PageMemory = field(default_factory=PageMemory)
     parts: Parts = WHOLE
     render: bool = False
+    notify_when: tuple[str, ...] = ()
     settings: WatchSettings = field(default_factory=WatchSettings)
     blocked_until: Callable[[str], float] = lambda scope: 0.0
 
@@ -110,6 +115,7 @@ def check_page(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     render: bool | None = None,
+    notify_when: Sequence[str] = (),
     allow_private: bool = False,
     fetch_settings: Mapping[str, Any] = {},
     say: Callable[[str], None] = print,
@@ -117,10 +123,11 @@ def check_page(
     """Fetch a page two or three times, as a poll would, and tell what it says; keep nothing.
 
     With a database, as its watch fetches, by the masks and against the latest copy that it has of
-    the page; `InputError` if it does not watch it. `select` and `ignore` are as in `Page`; if both
-    are empty they are those of the database. `render`: whether the page is rendered; None: as in
-    the database, or not. `fetch_settings` are fields of `FetchSettings` that hold before those of
-    the database. `InputError` if they cannot be read.
+    the page; `InputError` if it does not watch it. `select`, `ignore` and `notify_when` are as in
+    `Page`; if the first two are empty they are those of the database, and so is the last.
+    `render`: whether the page is rendered; None: as in the database, or not. `fetch_settings` are
+    fields of `FetchSettings` that hold before those of the database. `InputError` if they cannot be
+    read.
 
     Two that ask a host know nothing of each other's pace. So a watch of the database that runs is
     asked to begin no poll of this host meanwhile, and if none runs, none can begin. If one was
@@ -131,11 +138,13 @@ def check_page(
     address = canonical(url)
     read_selectors(select, "--select")
     read_selectors(ignore, "--ignore")
+    conditions: tuple[str, ...] = read_wishes(notify_when=notify_when)["notify_when"]
     if render:
         require_browser()
     told = Parts(tuple(select), tuple(ignore))
     if db is None:
-        known = _Known(parts=told, render=bool(render), settings=WatchSettings(**fetch_settings))
+        settings = WatchSettings(**fetch_settings)
+        known = _Known(parts=told, render=bool(render), notify_when=conditions, settings=settings)
         own_headers = _own_headers(address, known.settings, fetch_settings, say)
         return asyncio.run(_check(address, known, own_headers, allow_private))
     is_beside = False
@@ -150,6 +159,8 @@ def check_page(
             known = replace(known, render=render, memory=PageMemory())
         if told != WHOLE:
             known = replace(known, parts=told)
+        if conditions:
+            known = replace(known, notify_when=conditions)
         own_headers = _own_headers(address, known.settings, fetch_settings, say)
         if not is_beside:
             return asyncio.run(_check(address, known, own_headers, allow_private))
@@ -175,7 +186,9 @@ def _known(store: Store, address: str, *, is_beside: bool) -> _Known:
     if record is None:
         raise InputError(f"{address} is not watched in {store.path}: leave out --db")
     if not isinstance(settings, WatchSettings):
-        return _Known(record.memory, Parts.of(record.page), record.page.render)
+        return _Known(
+            record.memory, Parts.of(record.page), record.page.render, record.page.notify_when
+        )
     scheduler = settings.scheduler(1, AwaitedPolicy())  # it chooses no page
     try:
         scheduler.restore([record.page], store.scheduler_state())
@@ -190,6 +203,7 @@ def _known(store: Store, address: str, *, is_beside: bool) -> _Known:
         record.memory,
         Parts.of(record.page),
         record.page.render,
+        record.page.notify_when,
         settings,
         scheduler.host_blocked_until,
     )
@@ -256,7 +270,7 @@ async def _check(
         return _nothing(FetchResult(address, address, error=why))
     if not fetched.readings:
         return _nothing(fetched.first, why)
-    return _told(address, known.memory, fetched.first, fetched.readings)
+    return _told(address, known, fetched.first, fetched.readings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,10 +370,8 @@ def _left_alone(seconds: float) -> str:
     return f"; its host asks to be left alone for {duration(seconds)}" if seconds else ""
 
 
-def _told(
-    address: str, memory: PageMemory, first: FetchResult, readings: list[_Reading]
-) -> PageCheck:
-    view = readings[0].view
+def _told(address: str, known: _Known, first: FetchResult, readings: list[_Reading]) -> PageCheck:
+    view, memory = readings[0].view, known.memory
     pages = [each.view.blocks for each in readings]
     masks: tuple[Mask, ...] = memory.noise.masks
     new = find_noise(pages, masks) if len(pages) == 3 else ()
@@ -391,6 +403,7 @@ def _told(
         masked=masked_parts(masks),
         noise=tuple(masked_part(None, mask) for mask in new),
         restless=_shown(_restless(kept, _kept(pages[1], held)) if len(pages) > 1 else []),
+        conditions=standings(known.notify_when, counted(view, masks)),
     )
 
 

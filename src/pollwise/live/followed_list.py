@@ -25,6 +25,7 @@ _UNSAID: dict[str, Any] = {
     "select": (),
     "ignore": (),
     "render": False,
+    "notify_when": (),
 }
 """What takes back each thing that a line may say of a page, but for the cost."""
 _Stamp = tuple[int, int, int, int] | None

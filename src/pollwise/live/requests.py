@@ -469,6 +469,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "select": _texts,
     "ignore": _texts,
     "render": _flag,
+    "notify_when": _texts,
     "listed_in": _text,
     "name": _text,
     "source": _source,

@@ -95,7 +95,8 @@ class Delivery:
 
     def count_waiting(self, store: StoreReader, now: float) -> int:
         """How many changes it is still to be told."""
-        return store.count_changes(after=self.state.told_seq, tags=self.receiver.tags)[0]
+        after, tags = self.state.told_seq, self.receiver.tags
+        return store.count_changes(after=after, tags=tags, to_tell=True)[0]
 
     def begin(self, store: StoreReader, now: float) -> Notice | None:
         """The notice to send now, when something is due; `state` is to be kept before that.
@@ -114,7 +115,7 @@ class Delivery:
         if self.receiver.channel is Channel.ATOM:  # a feed has what was told before, too
             changes = self._newest(store, last)
         listed = tuple(
-            listed_change(store, change, compared=number < MOST_IN_FULL)
+            listed_change(store, _to_tell(change), compared=number < MOST_IN_FULL)
             for number, change in enumerate(changes)
         )
         database = store.database_id()
@@ -165,4 +166,11 @@ class Delivery:
 
     def _is_for_it(self, change: StoredChange) -> bool:
         wanted = self.receiver.tags
-        return not wanted or not set(wanted).isdisjoint(change.tags)
+        is_wanted = not wanted or not set(wanted).isdisjoint(change.tags)
+        return is_wanted and not change.held_back
+
+
+def _to_tell(change: StoredChange) -> StoredChange:
+    """A change with the new items that conditions do not hold back, unless that is all of them."""
+    told = tuple(item for item in change.items if not item.held_back)
+    return replace(change, items=told) if told else change

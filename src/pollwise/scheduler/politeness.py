@@ -91,8 +91,11 @@ def free_at(host: Host, now: float, crawl_delay: float) -> float:
     if polling_since is None:
         free = ended_at + delay
     else:
-        end = max(polling_since + duration, now + (now - polling_since))
-        free = max(end + delay, now + _SHORTEST_WAIT)
+        # Without `max`: this is asked for each host under way whenever the state is written.
+        expected, longer = polling_since + duration, now + (now - polling_since)
+        free = (expected if expected > longer else longer) + delay
+        soonest = now + _SHORTEST_WAIT
+        free = free if free > soonest else soonest
     return blocked_until if blocked_until > free else free
 
 

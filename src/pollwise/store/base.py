@@ -152,13 +152,15 @@ class StoreReader(Protocol):
         tags: Sequence[str] = (),
         of_content: bool = False,
         unread: bool = False,
+        to_tell: bool = False,
         page_ids: Sequence[int] | None = None,
     ) -> tuple[int, float | None]:
         """How many of these `changes` there are, and when the first was found (None: none was).
 
         `after`, `since` and `unread` are as there. With `tags`, only those of pages that have one
-        of them; `of_content`: only those by which the content of a page differs; with `page_ids`,
-        only those of these pages, in a time that does not grow with the changes of others.
+        of them; `of_content`: only those by which the content of a page differs; `to_tell`: only
+        those that are not held back from notices; with `page_ids`, only those of these pages, in a
+        time that does not grow with the changes of others.
         """
 
     def newest_changes(

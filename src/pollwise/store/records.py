@@ -63,6 +63,7 @@ class NewPage:
     listed_in: str | None = None
     name: str | None = None
     source: str | None = None
+    notify_when: tuple[str, ...] | None = None
 
 
 def usual_cost(render: bool) -> float:
@@ -155,13 +156,15 @@ class WaitingRequest:
 class FoundItem:
     """An item of a feed or list: its id (`key`), title and URL, and when it was published.
 
-    `published_at` is in UTC seconds. What is not told is empty or None.
+    `published_at` is in UTC seconds. What is not told is empty or None. `held_back`: by a condition
+    of the list, notices do not name it.
     """
 
     key: str
     title: str = ""
     url: str = ""
     published_at: float | None = None
+    held_back: bool = False
 
 
 @dataclass(slots=True)  # not frozen: each poll makes one, which would take three times as long
@@ -173,7 +176,7 @@ class PollResult:
     `source` says what it was read as (`pollwise.sources`); None: as before. `items` are the new
     ones of a feed. `status` is the HTTP status by which the page is GONE. `same_items`: those that
     `memory` has are what the poll before remembered; a store that has them need not write the ten
-    thousands of a long list again.
+    thousands of a long list again. `held_back`: the change meets no condition of the page.
     """
 
     observation: Observation
@@ -186,6 +189,7 @@ class PollResult:
     items: tuple[FoundItem, ...] = ()
     status: int | None = None
     same_items: bool = False
+    held_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +321,8 @@ class StoredChange:
     were found; no number is given twice. `title` is that of the page at the time; None: not known.
     `items` are the new ones of a feed. `reverted`: back to a version seen before. `tags` and `name`
     (empty: none) are those that the page has now. `read`: somebody has marked it so. `status` is
-    the HTTP status by which the page is GONE; None: it is not.
+    the HTTP status by which the page is GONE; None: it is not. `held_back`: by a condition of the
+    page, notices do not tell of it.
     """
 
     seq: int
@@ -333,6 +338,7 @@ class StoredChange:
     read: bool = False
     kind: ChangeKind = ChangeKind.CHANGED
     status: int | None = None
+    held_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ What an answer means is told in `pollwise.web.poll_reports`.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Container, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
@@ -26,6 +26,7 @@ from pollwise.web.beside import Beside
 from pollwise.web.deadlines import time_limit
 from pollwise.web.fetcher import Fetcher, FetchResult, Now, follow_none
 from pollwise.web.hubs import Hubs
+from pollwise.web.judging import judged
 from pollwise.web.noise.looks import Copy, found_nothing, is_due
 from pollwise.web.own_network import OwnNetwork
 from pollwise.web.polite_fetcher import APART, BegunFetch, PoliteFetcher
@@ -99,7 +100,8 @@ class WebPoller:
 
     With `recall`, a poll that found a change now and then fetches its page up to two times more, to
     find what is noise: see `pollwise.web.noise.looks`. Each fetch costs as much as a poll. `freed`
-    is told of each of these polls before, as others may have its host until then.
+    is told of each of these polls before, as others may have its host until then. A change of a
+    page with conditions is compared with the copy that `recall` gives, see `pollwise.web.judging`.
     """
 
     def __init__(
@@ -219,6 +221,8 @@ class WebPoller:
             looks = self._recall is not None and report.result.version is not None
             if looks and is_due(seen.compared):
                 report = await self._looked(page, memory, result, seen, report, ends_at)
+            if page.notify_when and report.result.observation.outcome is Outcome.CHANGED:
+                report = await self._judged(page, result, report, ends_at)
             place.pop_all()  # the report releases it
         return report
 
@@ -304,6 +308,26 @@ class WebPoller:
         observation = replace(observation, cost=observation.cost + cost)
         poll = replace(looked.result, observation=observation)
         return replace(report, result=poll, reread=looked.reread, notices=notices)
+
+    async def _judged(
+        self, page: Page, result: FetchResult, report: PollReport, ends_at: float
+    ) -> PollReport:
+        """The report of a change, held back from notices if it meets no condition of the page.
+
+        As it was if that cannot be said: rather one notice too many.
+        """
+        body, told, poll = result.body, result.content_type, report.result
+        long = takes_long(body, told, Parts.of(page))
+        with suppress(PostponedError, TimeoutError, UnreadableError):
+            async with time_limit(ends_at):
+                before = None if self._recall is None else await self._recall(page.id)
+                held_back, items = await self._read(
+                    *(body, long, judged),
+                    *(page, poll.memory.noise.masks, body, told, before, poll.items),
+                    large=_LARGE_LOOK,
+                )
+                return replace(report, result=replace(poll, held_back=held_back, items=items))
+        return report
 
     def answered(
         self,

@@ -20,8 +20,10 @@ from pollwise.web.wishes import wished_page
 __all__ = ["line_of", "named_pages", "read_url_list"]
 
 _TOKEN = re.compile(r"""(?P<comment>\#.*) | (?P<quoted>[a-z-]+="(?:[^"]|"")*") | \S+""", re.VERBOSE)
-_MARK = re.compile(r"(weight|cost|at-least|at-most|tags|select|ignore|render)=(.*)", re.DOTALL)
-_SEVERAL = ("select", "ignore")
+_MARK = re.compile(
+    r"(weight|cost|at-least|at-most|tags|select|ignore|render|notify-when)=(.*)", re.DOTALL
+)
+_SEVERAL = ("select", "ignore", "notify-when")
 """Marks that may be given several times."""
 _FOREIGN = re.compile(
     r"\s*<|(?:[^\n]*[;,\t])? *\"?(?:url|uri|link|address|checked_at)\"?\s*(?:[;,:\t\n]|$)",
@@ -50,10 +52,10 @@ def read_url_list(path: Path, say: Callable[[str], None] = lambda told: None) ->
     is told if another one wants something else of it.
 
     One URL a line; blank lines and lines that begin with `#` are skipped. `weight=2`, `cost=0.5`,
-    `at-least=1/day`, `at-most=1/hour`, `tags=a,b`, `select="main p"`, `ignore="nav"` and
-    `render=yes` may follow the URL in any order, and a comment after ` #`. Within quotes a quote is
-    written twice. With nothing behind the sign they take back what the page had. `InputError` names
-    the file and the lines.
+    `at-least=1/day`, `at-most=1/hour`, `tags=a,b`, `select="main p"`, `ignore="nav"`, `render=yes`
+    and `notify-when="below 20"` may follow the URL in any order, and a comment after ` #`. Within
+    quotes a quote is written twice. With nothing behind the sign they take back what the page had.
+    `InputError` names the file and the lines.
     """
     name = file_told(path)
     listed: dict[str, NewPage] = {}
@@ -117,6 +119,7 @@ def line_of(page: Page) -> str:
     marks += [("ignore", text) for text in page.ignore]
     if page.render:
         marks.append(("render", "yes"))
+    marks += [("notify-when", text) for text in page.notify_when]
     return " ".join([page.url, *(f"{name}={_quoted(value)}" for name, value in marks)])
 
 
@@ -169,9 +172,9 @@ def _entry(line: str) -> NewPage:
         if matched is None:
             raise InputError(
                 f"{mark!r} behind the URL; only weight=NUMBER and cost=NUMBER, at-least=N/TIME and"
-                " at-most=N/TIME, tags=TAG,TAG, select=SELECTOR, ignore=SELECTOR and render=YES may"
-                " follow it; a space in a URL is written %20, and a SELECTOR with spaces as in"
-                ' select="main p"'
+                " at-most=N/TIME, tags=TAG,TAG, select=SELECTOR, ignore=SELECTOR, render=YES and"
+                " notify-when=CONDITION may follow it; a space in a URL is written %20, and what"
+                ' has spaces stands in quotes, as in select="main p"'
             )
         name, value = matched.groups()
         if name in values and name not in _SEVERAL:
@@ -187,6 +190,7 @@ def _entry(line: str) -> NewPage:
         select=values.get("select"),
         ignore=values.get("ignore"),
         render=_answer("render", values.get("render")),
+        notify_when=values.get("notify-when"),
     )
 
 

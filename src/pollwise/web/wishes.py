@@ -50,6 +50,7 @@ def read_wishes(
     render: bool | None = None,
     paused: bool | None = None,
     name: str | None = None,
+    notify_when: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """What is wanted of pages, as fields of `NewPage`; None: not told. An empty text or list takes
     a wish back.
@@ -71,6 +72,7 @@ def read_wishes(
         "ignore": None if ignore is None else _read_selectors(ignore, "ignore"),
         "render": render,
         "name": None if name is None else _read_name(name),
+        "notify_when": None if notify_when is None else _read_conditions(notify_when),
     }
 
 
@@ -94,6 +96,19 @@ def _read_name(text: str) -> str:
             f"name {name[:40]!r}: expected one line of text of at most {LONGEST_NAME} characters"
         )
     return name
+
+
+def _read_conditions(texts: Sequence[str]) -> tuple[str, ...]:
+    conditions = tuple(" ".join(text.split()) for text in texts if text.strip())
+    for text in conditions:
+        if not text.isprintable():
+            raise InputError(f"notify-when: a condition is one line, and {text[:80]!r} is none")
+    if conditions:
+        # Here, as few have any.
+        from pollwise.sources.conditions import read_conditions
+
+        read_conditions(conditions, "notify-when")
+    return conditions
 
 
 def _read_selectors(texts: Sequence[str], where: str) -> tuple[str, ...]:

@@ -115,6 +115,7 @@ def test_what_is_told_with_a_list_holds_for_its_pages_but_for_what_their_lines_s
     (tmp_path / "list.txt").write_text(f'{A} tags=news select="main p"\n{B}\n')
     told = ("--weight", 5, "--tags", "shop", "--select", "main", "--ignore", "nav", "--render")
     told += ("--at-least", "1/day", "--at-most", "1/hour", "--cost", 2)
+    told += ("--notify-when", "below 20", "--notify-when", "has  sold out")
     assert run("add", "--file", "list.txt", *told).status == 0
     with Store.open_readonly(tmp_path / "pollwise.db") as store:
         first, second = (record.page for record in store.pages())
@@ -123,6 +124,22 @@ def test_what_is_told_with_a_list_holds_for_its_pages_but_for_what_their_lines_s
     for page in (first, second):
         assert (page.weight, page.cost, page.ignore, page.render) == (5.0, 2.0, ("nav",), True)
         assert (page.longest_interval, page.shortest_interval) == (86400.0, 3600.0)
+        assert page.notify_when == ("below 20", "has sold out")
+
+
+def test_conditions_of_notices_are_set_and_taken_back(run, tmp_path):
+    assert run("add", A).status == 0
+    assert run("set", A, "--notify-when", "below 20").status == 0
+    [page] = json.loads(run("list", "--json").out)["results"]
+    assert page["notify_when"] == ["below 20"]
+    status, out, err = run("set", A, "--notify-when", "below 1.299")
+    assert (status, out) == (2, "")
+    assert err == (
+        "pollwise: notify-when 'below 1.299': write 1299 or 1.2990, as it may be either\n"
+    )
+    assert run("set", A, "--notify-when", "").status == 0
+    [page] = json.loads(run("list", "--json").out)["results"]
+    assert page["notify_when"] == []
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,16 @@ def test_a_history_on_a_terminal(terminal):
     assert max(map(len, terminal.plain.splitlines())) <= 80
 
 
+def test_of_a_change_that_was_held_back_it_is_said(capsys):
+    change = ListedChange(
+        *("urn:1", 1, URL, "", (), 7200.0, 0.0, False, "25", "22", ()), held_back=True
+    )
+    print_changes(Changes("urn:uuid:0", "x.db", 0.0, 0, (change,)), 0.0)
+    assert "(changed in the 2 hours before; no notice: no condition is met)" in (
+        capsys.readouterr().out
+    )
+
+
 def test_a_page_that_is_gone_and_back(capsys):
     lost, found = (
         ListedChange(

@@ -8,6 +8,7 @@ import pytest
 from pollwise.console.explanation import print_explanation
 from pollwise.insight.explanation import Explanation, HostBlock, RateSources, RecentPoll
 from pollwise.insight.noise import MaskedPart
+from pollwise.sources.conditions import Standing
 from pollwise.types import Outcome
 
 URL = "http://a.example/:smile:/[bold]page?" + "x" * 80
@@ -54,6 +55,8 @@ AFTER_ONE_POLL = Explanation(
     select=(),
     ignore=(),
     render=False,
+    notify_when=(),
+    conditions=(),
     quiet_until=None,
     signal=None,
     signalled_at=None,
@@ -170,6 +173,7 @@ def test_it_says_that_a_page_is_paused_and_what_is_wanted_of_it(capsys):
             select=("main",),
             ignore=("x",),
             render=True,
+            notify_when=("below 20", "has x"),
         ),
         Path("my pages.db"),
     )
@@ -184,8 +188,17 @@ def test_it_says_that_a_page_is_paused_and_what_is_wanted_of_it(capsys):
         "main",
         "what does not",
         "rendered",
+        "notify when",
+        "below 20",
+        "has x",
     ):
         assert told in out
+
+
+def test_conditions_are_told_with_how_they_stand(shown):
+    standing = Standing("below 20", "19,50", 19.5, True)
+    told = shown(replace(AFTER_MANY, notify_when=("below 20",), conditions=(standing,)))
+    assert "notify when below 20: holds now, as it reads 19,50, that is 19.5" in told
 
 
 def test_a_signal_and_a_share_are_told(shown):

@@ -29,6 +29,7 @@ def listed(url: str, *tags: str, name: str = "") -> ListedPage:
         listed_in=None,
         name=name,
         render=False,
+        notify_when=(),
     )
 
 

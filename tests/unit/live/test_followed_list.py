@@ -98,7 +98,8 @@ def test_what_else_was_told_of_a_page_stays_when_another_line_changes(path, writ
 
 
 def test_what_a_line_says_no_more_is_taken_back(path, write, store):
-    write(f"{A} weight=9 cost=2 at-least=1/day tags=t select=p", f"{B} weight=2 tags=t")
+    told = 'weight=9 cost=2 at-least=1/day tags=t select=p notify-when="has x"'
+    write(f"{A} {told}", f"{B} weight=2 tags=t")
     followed = FollowedList(path)
     store.add_pages(followed.pages, 0.0)
     store.add_pages([NewPage(A, "a.example", ignore=("nav",))], 0.5)
@@ -107,6 +108,7 @@ def test_what_a_line_says_no_more_is_taken_back(path, write, store):
     first, second = (record.page for record in store.pages())
     assert (first.weight, first.cost, first.longest_interval) == (1.0, 1.0, None)
     assert (first.tags, first.select, first.ignore) == ((), (), ("nav",))
+    assert first.notify_when == ()
     assert (second.weight, second.tags) == (1.0, ("t",))
 
 

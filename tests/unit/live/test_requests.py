@@ -29,6 +29,7 @@ from pollwise.store.records import NewPage
 PAGE = NewPage(
     "http://a.example/", "a.example", 2.0, 0.5, 60.0, 0.0, True, ("x", "y"), ("main",), (), True, ""
 )
+CONDITIONED = replace(PAGE, notify_when=("below 20", "has sold out"))
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ PAGE = NewPage(
     [
         AddPages((PAGE, NewPage("http://b.example/", "b.example"))),
         AddPages((replace(PAGE, source="feed"),)),
-        ChangePages((PAGE,)),
+        ChangePages((PAGE, CONDITIONED)),
         RemovePages(("http://a.example/",)),
         SignalPages(("http://a.example/", "http://b.example/")),
         ChangeSettings("5/hour"),

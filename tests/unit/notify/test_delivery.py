@@ -12,7 +12,7 @@ from tests.unit.store.sqlite.damage import put
 from pollwise.notify.delivery import Delivery
 from pollwise.notify.receivers import Channel, read_receiver
 from pollwise.store import Store
-from pollwise.store.records import Batch, NewPage, PollResult, StoredReceiver
+from pollwise.store.records import Batch, FoundItem, NewPage, PollResult, StoredReceiver
 from pollwise.types import Observation, Outcome, PageMemory, Version
 
 URL, SHOP = "http://a.example/", "http://b.example/"
@@ -245,3 +245,31 @@ def test_a_feed_has_what_was_told_before_too(store):
     one.arrived(100.0)
     change(store, 0, 200.0)
     assert [told.seen_at for told in one.begin(store, 200.0).changes] == [100.0, 200.0]
+
+
+def test_what_a_condition_holds_back_is_not_told(store):
+    one = delivery()
+    one.begin(store, 10.0)
+    one.arrived(10.0)
+    items = (FoundItem("a", "Kettle"), FoundItem("b", "Mug", held_back=True))
+    for at, held_back in ((20.0, True), (21.0, False), (22.0, True)):
+        seen = Observation(0, at, Outcome.CHANGED)
+        poll = PollResult(seen, PageMemory(), items=items, held_back=held_back)
+        store.commit(Batch(polls=(poll,)))
+    assert one.count_waiting(store, 500.0) == 1
+    assert one.due_at(store, 500.0) == 130.0
+    notice = one.begin(store, 500.0)
+    assert [(change.seen_at, change.items) for change in notice.changes] == [(21.0, items[:1])]
+    assert "Kettle" in notice.text
+    assert "Mug" not in notice.text
+    one.arrived(500.0)
+    assert one.due_at(store, 1000.0) == math.inf  # and what came after it, neither
+    assert one.count_waiting(store, 1000.0) == 0
+
+
+def test_a_file_has_what_was_held_back_as_little(store):
+    feed = delivery(to="atom:changes.xml")
+    poll = PollResult(Observation(0, 20.0, Outcome.CHANGED), PageMemory(), held_back=True)
+    store.commit(Batch(polls=(poll,)))
+    change(store, 1, 21.0)
+    assert 20.0 not in [one.seen_at for one in feed.begin(store, 30.0).changes]

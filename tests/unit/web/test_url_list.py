@@ -58,9 +58,12 @@ def test_bounds_in_a_list(tmp_path):
 def test_tags_and_parts_in_a_list(tmp_path):
     (tmp_path / "urls").write_text(
         'http://h/#top tags=news,daily select="main > p" select=#x ignore="a #b" # all\n'
-        'http://h/b tags= select="" ignore=\n'
+        'http://h/b tags= select="" ignore= notify-when=\n'
+        'http://h/c notify-when="below 20" notify-when="has ""sold out"""\n'
     )
-    told, taken_back = read_url_list(tmp_path / "urls")
+    told, taken_back, conditioned = read_url_list(tmp_path / "urls")
+    assert (told.notify_when, taken_back.notify_when) == (None, ())
+    assert conditioned.notify_when == ("below 20", 'has "sold out"')
     assert (told.tags, told.select, told.ignore) == (
         ("news", "daily"),
         ("main > p", "#x"),
@@ -153,8 +156,11 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_nothing_behind_the_sign_takes_back_what_a_page_had(tmp_path):
     path = tmp_path / "urls"
-    path.write_text("http://h/ weight= cost= at-least= at-most= tags= select= ignore= render=\n")
-    taken_back = NewPage("http://h/", "h", 1.0, 1.0, 0.0, 0.0, None, (), (), (), False)
+    marks = "weight= cost= at-least= at-most= tags= select= ignore= render= notify-when="
+    path.write_text(f"http://h/ {marks}\n")
+    taken_back = NewPage(
+        *("http://h/", "h", 1.0, 1.0, 0.0, 0.0, None, (), (), (), False), notify_when=()
+    )
     assert read_url_list(path) == [taken_back]
 
 
@@ -195,9 +201,10 @@ BOUNDS = st.none() | st.builds(
     select=PARTS,
     ignore=PARTS,
     render=st.booleans(),
+    notify_when=st.sampled_from([(), ("below 20",), ('has "a b"', "lacks x=#1", "above -1,5")]),
 )
 def test_a_page_comes_back_from_its_line(
-    tmp_path_factory, weight, cost, bounds, tags, select, ignore, render
+    tmp_path_factory, weight, cost, bounds, tags, select, ignore, render, notify_when
 ):
     both = sorted(filter(None, bounds))
     page = Page(
@@ -212,6 +219,7 @@ def test_a_page_comes_back_from_its_line(
         select=select,
         ignore=ignore,
         render=render,
+        notify_when=notify_when,
     )
     folder = tmp_path_factory.mktemp("list")
     (folder / "pages.txt").write_text(line_of(page) + "\n", encoding="utf-8")
@@ -223,7 +231,7 @@ def test_a_page_comes_back_from_its_line(
         page.shortest_interval,
     )
     assert (read.tags or (), read.select or (), read.ignore or ()) == (tags, select, ignore)
-    assert bool(read.render) is render
+    assert (bool(read.render), read.notify_when or ()) == (render, notify_when)
 
 
 def test_quotes_that_do_not_end_are_refused(tmp_path):

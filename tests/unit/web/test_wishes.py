@@ -22,6 +22,19 @@ def test_a_selector_is_a_line_that_can_be_printed(name, selector):
     assert str(refused.value).isprintable()
 
 
+@pytest.mark.parametrize("condition", ["has \udcff", "has a\x00"], ids=ascii)
+def test_a_condition_is_a_line_that_can_be_printed(condition):
+    with pytest.raises(InputError, match="notify-when: a condition is one line") as refused:
+        wished_page("http://a.example/", notify_when=[condition])
+    assert str(refused.value).isprintable()
+
+
+def test_conditions_are_kept_as_they_were_told_but_for_spaces():
+    page = wished_page("http://a.example/", notify_when=[" below  20 ", "", "has A  b"])
+    assert page.notify_when == ("below 20", "has A b")
+    assert wished_page("http://a.example/", notify_when=[""]).notify_when == ()
+
+
 @pytest.mark.parametrize("name", ["a\nb", "\x1b[31m", "x\udcff", "x" * 201], ids=range(4))
 def test_a_name_is_a_short_line_that_can_be_printed(name):
     with pytest.raises(InputError, match="expected one line of text of at most 200") as refused:

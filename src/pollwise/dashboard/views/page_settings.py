@@ -30,8 +30,9 @@ def settings_form(page: Page) -> Form:
         "cost": Field(_amount("cost"), 40),
         "at_least": Field(_checked("at_least"), 40),
         "at_most": Field(_checked("at_most"), 40),
-        "select": Field(_selectors("select"), _LONGEST, lines=True),
-        "ignore": Field(_selectors("ignore"), _LONGEST, lines=True),
+        "select": Field(_lines("select"), _LONGEST, lines=True),
+        "ignore": Field(_lines("ignore"), _LONGEST, lines=True),
+        "notify_when": Field(_lines("notify_when"), _LONGEST, lines=True),
     }
     present = {
         "name": page.name,
@@ -42,6 +43,7 @@ def settings_form(page: Page) -> Form:
         "at_most": _frequency(page.shortest_interval),
         "select": "\n".join(page.select),
         "ignore": "\n".join(page.ignore),
+        "notify_when": "\n".join(page.notify_when),
     }
     return Form("settings", fields, present)
 
@@ -94,13 +96,13 @@ def _amount(name: str) -> Callable[[str], float]:
     return read
 
 
-def _selectors(name: str) -> Callable[[str], list[str]]:
-    """Reads selectors, one a line; no line: none."""
+def _lines(name: str) -> Callable[[str], list[str]]:
+    """Reads selectors or conditions, one a line; no line: none."""
 
     def read(text: str) -> list[str]:
-        selectors = [line for line in text.split("\n") if line.strip()]
-        _require(name, selectors)
-        return selectors
+        lines = [line for line in text.split("\n") if line.strip()]
+        _require(name, lines)
+        return lines
 
     return read
 

@@ -171,7 +171,7 @@ def _receivers(store: Store, *, now: float) -> list[_ShownReceiver]:
 
 
 def _waiting(store: StoreReader, told_seq: int) -> int:
-    return store.count_changes(after=told_seq)[0]
+    return store.count_changes(after=told_seq, to_tell=True)[0]
 
 
 def _checked(check: Callable[[str], object]) -> Callable[[str], str]:

@@ -6,12 +6,12 @@
 -- Begin to watch a page.
 INSERT INTO pages
     (id, url, scope, weight, cost, longest_interval, shortest_interval, added_at, depth,
-     paused, tags, selected, ignored, rendered, listed_in, name, source)
+     paused, tags, selected, ignored, rendered, notify_when, listed_in, name, source)
 VALUES
     (%(id)s, %(url)s, %(scope)s, COALESCE(%(weight)s::float8, 1.0), COALESCE(%(cost)s::float8, 1.0),
      NULLIF(%(longest_interval)s::float8, 0), NULLIF(%(shortest_interval)s::float8, 0), %(added_at)s, %(depth)s,
      COALESCE(%(paused)s::boolean, FALSE), COALESCE(%(tags)s::text, ''), COALESCE(%(selected)s::text, ''), COALESCE(%(ignored)s::text, ''),
-     COALESCE(%(rendered)s::boolean, FALSE), COALESCE(%(listed_in)s::text, ''), COALESCE(%(name)s::text, ''),
+     COALESCE(%(rendered)s::boolean, FALSE), COALESCE(%(notify_when)s::text, ''), COALESCE(%(listed_in)s::text, ''), COALESCE(%(name)s::text, ''),
      COALESCE(%(source)s::text, ''));
 
 -- name: update_page
@@ -24,7 +24,7 @@ UPDATE pages SET
     paused = COALESCE(%(paused)s, paused), tags = COALESCE(%(tags)s, tags),
     selected = COALESCE(%(selected)s, selected), ignored = COALESCE(%(ignored)s, ignored),
     name = COALESCE(%(name)s, name),
-    rendered = COALESCE(%(rendered)s, rendered),
+    rendered = COALESCE(%(rendered)s, rendered), notify_when = COALESCE(%(notify_when)s, notify_when),
     source = CASE source WHEN '' THEN COALESCE(%(source)s::text, '') ELSE source END,
     listed_in = CASE WHEN %(listed_in)s::text = '' THEN '' ELSE listed_in END
 WHERE id = %(id)s;
@@ -37,7 +37,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in, name, rendered, gone
+       listed_in, name, rendered, gone, notify_when
 FROM pages WHERE id IN (
     SELECT id FROM pages WHERE removed_at IS NULL
         AND (%(among)s::jsonb IS NULL
@@ -64,7 +64,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in, name, rendered, gone
+       listed_in, name, rendered, gone, notify_when
 FROM pages WHERE CAST(md5(url) AS uuid) IN (
     SELECT CAST(md5(named) AS uuid) FROM jsonb_array_elements_text(%(urls)s::jsonb) AS named
 ) AND removed_at IS NULL;
@@ -72,7 +72,7 @@ FROM pages WHERE CAST(md5(url) AS uuid) IN (
 -- name: wishes_by_url
 -- What users want of the watched pages with these URLs, a JSON array.
 SELECT url, scope, listed_in, weight, cost, longest_interval, shortest_interval, paused, tags,
-       selected, ignored, name, rendered
+       selected, ignored, name, rendered, notify_when
 FROM pages WHERE CAST(md5(url) AS uuid) IN (
     SELECT CAST(md5(named) AS uuid) FROM jsonb_array_elements_text(%(urls)s::jsonb) AS named
 ) AND removed_at IS NULL;
@@ -207,14 +207,14 @@ WHERE polls.page_id = old.page_id AND polls.polled_at <= old.polled_at
 -- name: insert_change
 -- Note that a page has changed, or is back after it was gone; the first copy of a page is neither.
 -- Before update_polled_page.
-INSERT INTO changes (page_id, seen_at, before_at, reverted, title, items, kind)
+INSERT INTO changes (page_id, seen_at, before_at, reverted, title, items, kind, held_back)
 SELECT
     %(page_id)s::bigint, %(polled_at)s::float8,
     CASE WHEN is_back THEN COALESCE(
         (SELECT MAX(polled_at) FROM polls WHERE page_id = %(page_id)s AND outcome = 2), seen_at
     ) ELSE seen_at END,
     %(reverted)s::boolean, COALESCE(%(title)s::bytea, title), %(found_items)s::text,
-    CASE WHEN is_back THEN %(back)s ELSE 0 END
+    CASE WHEN is_back THEN %(back)s ELSE 0 END, %(held_back)s::boolean AND NOT is_back
 FROM (
     SELECT seen_at, title, gone AND polled_at < %(polled_at)s AS is_back
     FROM pages WHERE id = %(page_id)s AND seen_at < %(polled_at)s
@@ -231,7 +231,7 @@ WHERE id = %(page_id)s AND NOT gone AND seen_at < %(polled_at)s AND polled_at < 
 -- name: changes_after
 -- Changes in the order in which they were found, with tags and names that their pages have now.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
-       p.name, c.is_read, c.kind, c.status
+       p.name, c.is_read, c.kind, c.status, c.held_back
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.seq > %(after)s AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
 ORDER BY c.seq LIMIT %(limit)s;
@@ -239,7 +239,7 @@ ORDER BY c.seq LIMIT %(limit)s;
 -- name: unread_changes_after
 -- Those of changes_after that nobody has marked as read.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
-       p.name, c.is_read, c.kind, c.status
+       p.name, c.is_read, c.kind, c.status, c.held_back
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE NOT c.is_read AND c.seq > %(after)s AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
 ORDER BY c.seq LIMIT %(limit)s;
@@ -247,7 +247,7 @@ ORDER BY c.seq LIMIT %(limit)s;
 -- name: changes_of_page
 -- Those of changes_after that are of one page; if unread, only those of unread_changes_after.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
-       p.name, c.is_read, c.kind, c.status
+       p.name, c.is_read, c.kind, c.status, c.held_back
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.page_id = %(page_id)s AND c.seq > %(after)s
     AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
@@ -260,10 +260,11 @@ UPDATE changes SET is_read = TRUE WHERE NOT is_read AND seq <= %(seq)s;
 
 -- name: count_changes
 -- How many changes_after there are, and the earliest time; only of pages with one of the tags, a
--- JSON list, unless that is empty, and only of the kinds of another one; if unread, only those.
+-- JSON list, unless that is empty, and only of the kinds of another one; if unread or to tell, only those.
 SELECT COUNT(*), MIN(c.seen_at) FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.seq > %(after)s AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
     AND NOT (%(unread)s::boolean AND c.is_read)
+    AND NOT (%(to_tell)s::boolean AND c.held_back)
     AND c.kind IN (SELECT jsonb_array_elements_text(%(kinds)s::jsonb)::int)
     AND (jsonb_array_length(%(tags)s::jsonb) = 0 OR EXISTS (
         SELECT FROM jsonb_array_elements_text(%(tags)s::jsonb) AS tag
@@ -276,6 +277,7 @@ SELECT COUNT(*), MIN(c.seen_at) FROM changes AS c JOIN pages AS p ON p.id = c.pa
 WHERE c.page_id = ANY (ARRAY(SELECT jsonb_array_elements_text(%(page_ids)s::jsonb)::bigint))
     AND c.seq > %(after)s AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
     AND NOT (%(unread)s::boolean AND c.is_read)
+    AND NOT (%(to_tell)s::boolean AND c.held_back)
     AND c.kind IN (SELECT jsonb_array_elements_text(%(kinds)s::jsonb)::int)
     AND (jsonb_array_length(%(tags)s::jsonb) = 0 OR EXISTS (
         SELECT FROM jsonb_array_elements_text(%(tags)s::jsonb) AS tag
@@ -286,7 +288,7 @@ WHERE c.page_id = ANY (ARRAY(SELECT jsonb_array_elements_text(%(page_ids)s::json
 -- The newest of changes_after, newest first, with numbers below one; of tags and unread as in
 -- count_changes.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
-       p.name, c.is_read, c.kind, c.status
+       p.name, c.is_read, c.kind, c.status, c.held_back
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.seq > %(after)s AND c.seq < %(before)s
     AND (%(since)s::float8 IS NULL OR c.seen_at >= %(since)s)
@@ -301,7 +303,7 @@ ORDER BY c.seq DESC LIMIT %(limit)s;
 -- The same of the pages with these ids, a JSON list, by their index: page by page, as the planner
 -- would read those of all pages for the order.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
-       p.name, c.is_read, c.kind, c.status
+       p.name, c.is_read, c.kind, c.status, c.held_back
 FROM pages AS p CROSS JOIN LATERAL (
     SELECT * FROM changes
     WHERE page_id = p.id AND seq > %(after)s AND seq < %(before)s

@@ -45,9 +45,9 @@ _KINDS = {
 _PAGE = (
     "id text text number number time? told? told? text? text? text time time? outcome?"
     " whole whole whole told? time? number? whole number? told? whole? time? told? time?"
-    " interval? interval? text flag text text text text text text text flag flag"
+    " interval? interval? text flag text text text text text text text flag flag text"
 )
-_CHANGE = "whole whole text time time flag told? text text text flag kind whole?"
+_CHANGE = "whole whole text time time flag told? text text text flag kind whole? flag"
 COLUMNS = {
     query: words.split()
     for query, words in {
@@ -58,12 +58,12 @@ COLUMNS = {
         "watched_pages": (
             "id text number time? outcome? flag text told? told? text? text? text text text text"
         ),
-        "watched_wishes": "id number interval? interval? flag text text text flag",
+        "watched_wishes": "id number interval? interval? flag text text text flag text",
         "page_outlines": "id text text told? text flag outcome? time?",
         "first_pages": _PAGE,
         "live_pages_by_url": _PAGE,
         "wishes_by_url": (
-            "text text text number number interval? interval? flag text text text text flag"
+            "text text text number number interval? interval? flag text text text text flag text"
         ),
         "scopes_by_url": "id text text",
         "scopes_within": "id text text",

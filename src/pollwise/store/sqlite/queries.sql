@@ -6,12 +6,13 @@
 -- Begin to watch a page.
 INSERT INTO pages
     (id, url, scope, weight, cost, longest_interval, shortest_interval, added_at, depth,
-     paused, tags, selected, ignored, rendered, listed_in, name, source)
+     paused, tags, selected, ignored, rendered, notify_when, listed_in, name, source)
 VALUES
     (:id, :url, :scope, COALESCE(:weight, 1.0), COALESCE(:cost, 1.0),
      NULLIF(:longest_interval, 0), NULLIF(:shortest_interval, 0), :added_at, :depth,
      COALESCE(:paused, 0), COALESCE(:tags, ''), COALESCE(:selected, ''), COALESCE(:ignored, ''),
-     COALESCE(:rendered, 0), COALESCE(:listed_in, ''), COALESCE(:name, ''), COALESCE(:source, ''));
+     COALESCE(:rendered, 0), COALESCE(:notify_when, ''), COALESCE(:listed_in, ''),
+     COALESCE(:name, ''), COALESCE(:source, ''));
 
 -- name: insert_plain_page
 -- The same as insert_page for one that a crawl has found, of which nobody wants anything special.
@@ -28,7 +29,7 @@ UPDATE pages SET
     paused = COALESCE(:paused, paused), tags = COALESCE(:tags, tags),
     selected = COALESCE(:selected, selected), ignored = COALESCE(:ignored, ignored),
     name = COALESCE(:name, name),
-    rendered = COALESCE(:rendered, rendered),
+    rendered = COALESCE(:rendered, rendered), notify_when = COALESCE(:notify_when, notify_when),
     source = CASE source WHEN '' THEN COALESCE(:source, '') ELSE source END,
     listed_in = CASE :listed_in WHEN '' THEN '' ELSE listed_in END
 WHERE id = :id;
@@ -41,7 +42,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in, name, rendered, gone
+       listed_in, name, rendered, gone, notify_when
 FROM pages WHERE id IN (
     SELECT id FROM pages WHERE +removed_at IS NULL
         AND (:among IS NULL OR id IN (SELECT value FROM json_each(:among)))
@@ -67,13 +68,13 @@ SELECT id, url, scope, weight, cost, seen_at,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in, name, rendered, gone
+       listed_in, name, rendered, gone, notify_when
 FROM pages WHERE url IN (SELECT value FROM json_each(:urls)) AND removed_at IS NULL;
 
 -- name: wishes_by_url
 -- What users want of the watched pages with these URLs, a JSON array.
 SELECT url, scope, listed_in, weight, cost, longest_interval, shortest_interval, paused, tags,
-       selected, ignored, name, rendered
+       selected, ignored, name, rendered, notify_when
 FROM json_each(:urls) CROSS JOIN pages ON url = value AND removed_at IS NULL;
 
 -- name: scopes_by_url
@@ -199,13 +200,14 @@ DELETE FROM polls WHERE (page_id, polled_at) IN (
 -- name: insert_change
 -- Note that a page has changed, or is back after it was gone; the first copy of a page is neither.
 -- Before update_polled_page.
-INSERT INTO changes (page_id, seen_at, before_at, reverted, title, items, kind)
+INSERT INTO changes (page_id, seen_at, before_at, reverted, title, items, kind, held_back)
 SELECT
     :page_id, :polled_at,
     CASE WHEN is_back THEN COALESCE(
         (SELECT MAX(polled_at) FROM polls WHERE page_id = :page_id AND outcome = 2), seen_at
     ) ELSE seen_at END,
-    :reverted, COALESCE(:title, title), :found_items, CASE WHEN is_back THEN :back ELSE 0 END
+    :reverted, COALESCE(:title, title), :found_items, CASE WHEN is_back THEN :back ELSE 0 END,
+    :held_back AND NOT is_back
 FROM (
     SELECT seen_at, title, gone AND polled_at < :polled_at AS is_back
     FROM pages WHERE id = :page_id AND seen_at < :polled_at
@@ -222,7 +224,7 @@ WHERE id = :page_id AND NOT gone AND seen_at < :polled_at AND polled_at < :polle
 -- name: changes_after
 -- Changes in the order in which they were found, with tags and names that their pages have now.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
-       p.name, c.is_read, c.kind, c.status
+       p.name, c.is_read, c.kind, c.status, c.held_back
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
 ORDER BY c.seq LIMIT :limit;
@@ -230,7 +232,7 @@ ORDER BY c.seq LIMIT :limit;
 -- name: unread_changes_after
 -- Those of changes_after that nobody has marked as read.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
-       p.name, c.is_read, c.kind, c.status
+       p.name, c.is_read, c.kind, c.status, c.held_back
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE NOT c.is_read AND c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
 ORDER BY c.seq LIMIT :limit;
@@ -238,7 +240,7 @@ ORDER BY c.seq LIMIT :limit;
 -- name: changes_of_page
 -- Those of changes_after that are of one page; if :unread, only those of unread_changes_after.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
-       p.name, c.is_read, c.kind, c.status
+       p.name, c.is_read, c.kind, c.status, c.held_back
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.page_id = :page_id AND c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
     AND NOT (:unread AND c.is_read)
@@ -250,10 +252,10 @@ UPDATE changes SET is_read = 1 WHERE NOT is_read AND seq <= :seq;
 
 -- name: count_changes
 -- How many changes_after there are, and the earliest time; only of pages with one of the tags, a
--- JSON list, unless that is empty, and only of the kinds of another one; if unread, only those.
+-- JSON list, unless that is empty, and only of the kinds of another one; if unread or to tell, only those.
 SELECT COUNT(*), MIN(c.seen_at) FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
-    AND NOT (:unread AND c.is_read)
+    AND NOT (:unread AND c.is_read) AND NOT (:to_tell AND c.held_back)
     AND c.kind IN (SELECT value FROM json_each(:kinds)) AND (:tags = '[]' OR EXISTS (
         SELECT 1 FROM json_each(:tags) WHERE INSTR(' ' || p.tags || ' ', ' ' || value || ' ')
     ));
@@ -263,7 +265,7 @@ WHERE c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
 SELECT COUNT(*), MIN(c.seen_at) FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.page_id IN (SELECT value FROM json_each(:page_ids))
     AND c.seq > :after AND (:since IS NULL OR c.seen_at >= :since)
-    AND NOT (:unread AND c.is_read)
+    AND NOT (:unread AND c.is_read) AND NOT (:to_tell AND c.held_back)
     AND c.kind IN (SELECT value FROM json_each(:kinds)) AND (:tags = '[]' OR EXISTS (
         SELECT 1 FROM json_each(:tags) WHERE INSTR(' ' || p.tags || ' ', ' ' || value || ' ')
     ));
@@ -272,7 +274,7 @@ WHERE c.page_id IN (SELECT value FROM json_each(:page_ids))
 -- The newest of changes_after, newest first, with numbers below one; of tags and unread as in
 -- count_changes.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
-       p.name, c.is_read, c.kind, c.status
+       p.name, c.is_read, c.kind, c.status, c.held_back
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.seq > :after AND c.seq < :before AND (:since IS NULL OR c.seen_at >= :since)
     AND NOT (:unread AND c.is_read)
@@ -284,7 +286,7 @@ ORDER BY c.seq DESC LIMIT :limit;
 -- name: newest_changes_of_pages
 -- The same of the pages with these ids, a JSON list, by their index.
 SELECT c.seq, c.page_id, p.url, c.seen_at, c.before_at, c.reverted, c.title, c.items, p.tags,
-       p.name, c.is_read, c.kind, c.status
+       p.name, c.is_read, c.kind, c.status, c.held_back
 FROM changes AS c JOIN pages AS p ON p.id = c.page_id
 WHERE c.page_id IN (SELECT value FROM json_each(:page_ids))
     AND c.seq > :after AND c.seq < :before AND (:since IS NULL OR c.seen_at >= :since)

@@ -29,7 +29,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in, name, rendered, gone
+       listed_in, name, rendered, gone, notify_when
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
 -- name: count_pages
@@ -48,11 +48,13 @@ FROM pages WHERE removed_at IS NULL AND id >= :first AND id < :behind ORDER BY i
 
 -- name: watched_wishes
 -- What else is wanted of watched pages with ids within bounds, in the order of these; not of those of which nothing is, as of most.
-SELECT id, cost, longest_interval, shortest_interval, paused, tags, selected, ignored, rendered
+SELECT id, cost, longest_interval, shortest_interval, paused, tags, selected, ignored, rendered,
+       notify_when
 FROM pages
 WHERE removed_at IS NULL AND id >= :first AND id < :behind AND NOT (
     cost = 1.0 AND longest_interval IS NULL AND shortest_interval IS NULL AND NOT paused
     AND tags = '' AND selected = '' AND ignored = '' AND NOT rendered
+    AND notify_when = ''
 )
 ORDER BY id;
 

@@ -258,6 +258,7 @@ class TableReader:
         tags: Sequence[str] = (),
         of_content: bool = False,
         unread: bool = False,
+        to_tell: bool = False,
         page_ids: Sequence[int] | None = None,
     ) -> tuple[int, float | None]:
         kinds = [int(kind) for kind in ChangeKind if kind.is_of_content or not of_content]
@@ -268,6 +269,7 @@ class TableReader:
             tags=_tags(tags),
             kinds=json.dumps(kinds),
             unread=unread,
+            to_tell=to_tell,
             **_of_pages(page_ids),
         )
         return number, first

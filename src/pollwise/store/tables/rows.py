@@ -66,7 +66,8 @@ def page_record(row: Row) -> PageRecord:
     added_at, polled_at, outcome, polls, changes, failures, error = row[11:18]
     changed_at, last_cost, depth, relevance, title, duplicate_of = row[18:24]
     postponed_at, postponed_why, first_seen_at, longest, shortest, noise = row[24:30]
-    paused, tags, selected, ignored, source, items, listed_in, name, rendered, gone = row[30:]
+    paused, tags, selected, ignored, source, items, listed_in, name, rendered = row[30:39]
+    gone, notify_when = row[39:]
     known_noise = unpack_noise(noise) if noise else _NO_NOISE
     scope = intern(scope)
     page = Page(
@@ -87,6 +88,7 @@ def page_record(row: Row) -> PageRecord:
         tuple(ignored.splitlines()) if ignored else (),
         name,
         bool(rendered),
+        tuple(notify_when.splitlines()) if notify_when else (),
     )
     memory = memory_of(
         told(etag), told(last_modified), body_hash, text_hash, earlier, items, known_noise
@@ -183,7 +185,7 @@ def _shared_terms(scope: str, wishes: Row | None) -> SharedTerms:
     """The page's site is its scope."""
     if wishes is None:
         return SharedTerms(scope, scope)
-    cost, longest, shortest, paused, tags, selected, ignored, rendered = wishes
+    cost, longest, shortest, paused, tags, selected, ignored, rendered, notify_when = wishes
     return SharedTerms(
         scope,
         scope,
@@ -195,6 +197,7 @@ def _shared_terms(scope: str, wishes: Row | None) -> SharedTerms:
         tuple(selected.splitlines()),
         tuple(ignored.splitlines()),
         bool(rendered),
+        tuple(notify_when.splitlines()),
     )
 
 
@@ -232,6 +235,7 @@ def new_page(page_id: int, page: NewPage) -> Page:
         ignore=page.ignore or (),
         name=page.name or "",
         render=bool(page.render),
+        notify_when=page.notify_when or (),
     )
 
 
@@ -261,7 +265,7 @@ def page_values(
 
 _wishes_for = attrgetter(
     *("weight", "cost", "longest_interval", "shortest_interval", "paused"),
-    *("tags", "select", "ignore", "name", "render"),
+    *("tags", "select", "ignore", "name", "render", "notify_when"),
 )
 _NO_WISHES = _wishes_for(Page(-1))
 _NOTHING_TOLD = _wishes_for(NewPage(""))
@@ -286,11 +290,11 @@ def is_told_anew(page: NewPage, known: Row | None) -> bool:
     """Whether adding a page would add or change a row, `known` from the query `wishes_by_url`."""
     if known is None:
         return True
-    _, scope, listed_in, weight, cost, *others, rendered = known
+    _, scope, listed_in, weight, cost, *others, rendered, notify_when = known
     if page.scope != scope or (page.listed_in == "" and listed_in):
         return True
     told = _wishes(page, (cost, rendered)).values()
-    kept = (weight, cost, *others, rendered)
+    kept = (weight, cost, *others, rendered, notify_when)
     # An interval of 0 takes back what NULL says there is not.
     return any(
         wanted is not None and (wanted or None) != (had or None)
@@ -314,6 +318,7 @@ def _wishes(page: NewPage | Page, known: tuple[float, bool] | None) -> dict[str,
         "ignored": _joined("\n", page.ignore),
         "name": page.name,
         "rendered": page.render,
+        "notify_when": _joined("\n", page.notify_when),
     }
 
 
@@ -356,7 +361,7 @@ def stored_version(row: Row) -> StoredVersion:
 def stored_change(row: Row) -> StoredChange:
     """From the columns of the query `changes_after`; `ValueError` if its items are damaged."""
     seq, page_id, url, seen_at, before_at, reverted, title, items, *others = row
-    tags, name, read, kind, status = others
+    tags, name, read, kind, status, held_back = others
     return StoredChange(
         seq,
         page_id,
@@ -371,6 +376,7 @@ def stored_change(row: Row) -> StoredChange:
         bool(read),
         ChangeKind(kind),
         status,
+        bool(held_back),
     )
 
 
@@ -383,12 +389,14 @@ def _found_items(text: str) -> tuple[FoundItem, ...]:
         raise ValueError(f"no items of a feed: {text[:40]!r}") from error
 
 
-def _found_item(key: object, title: object, url: object, published_at: object) -> FoundItem:
+def _found_item(
+    key: object, title: object, url: object, published_at: object, held_back: object = False
+) -> FoundItem:
     if not (isinstance(key, str) and isinstance(title, str) and isinstance(url, str)):
         raise TypeError("no texts of an item")
     if published_at is not None and not is_finite(published_at):
         raise TypeError("no time of an item")
-    return FoundItem(key, title, url, published_at)
+    return FoundItem(key, title, url, published_at, bool(held_back))
 
 
 _TOLD = (
@@ -431,6 +439,7 @@ def poll_values(poll: PollResult, storable: Callable[[str | None], object]) -> d
         "seen": outcome in (Outcome.CHANGED, Outcome.UNCHANGED),
         "gone": outcome is Outcome.GONE,
         "failed": outcome is Outcome.FAILED,
+        "held_back": poll.held_back,
         "error": storable(poll.error),
         "found_items": json.dumps([astuple(item) for item in poll.items]) if poll.items else "",
     }

@@ -36,6 +36,22 @@ class ChangesContract:
         watched.remove_pages([0], now=9.0)
         assert [one.url for one in watched.changes()] == [A.url, A.url]
 
+    def test_a_change_may_be_held_back_from_notices(self, watched: Store) -> None:
+        items = (FoundItem("a", held_back=True), FoundItem("b"))
+        for at, held_back in ((1.0, True), (2.0, True), (3.0, False)):
+            seen = Observation(0, at, Outcome.CHANGED)
+            result = PollResult(seen, PageMemory(), items=items, held_back=held_back)
+            watched.commit(Batch(polls=(result,)))
+        assert [one.held_back for one in watched.changes()] == [True, False]
+        assert [one.items for one in watched.newest_changes(1)] == [items]
+        assert watched.count_changes() == (2, 2.0)
+        assert watched.count_changes(to_tell=True) == (1, 3.0)
+        assert watched.count_changes(to_tell=True, page_ids=[0]) == (1, 3.0)
+        watched.commit(Batch(polls=(gone(0, 4.0, 404),)))
+        back = PollResult(Observation(0, 5.0, Outcome.CHANGED), PageMemory(), held_back=True)
+        watched.commit(Batch(polls=(back,)))
+        assert watched.count_changes(to_tell=True) == (3, 3.0)  # that it is back is always told
+
     @pytest.mark.parametrize("alone", [True, False], ids=["alone", "together"])
     def test_that_a_page_is_gone_and_back_is_told_once(self, watched: Store, alone: bool) -> None:
         polls = (

@@ -34,6 +34,7 @@ pages_with_wishes = st.builds(
     render=st.sampled_from([None, False, True]),
     listed_in=st.sampled_from([None, "", "/list"]),
     name=st.sampled_from([None, "", "Town hall"]),
+    notify_when=st.sampled_from([None, (), ("below 20", "has sold out")]),
 )
 
 
@@ -68,6 +69,7 @@ class PagesContract:
             ignore=("p",),
             name="Named",
             render=True,
+            notify_when=("below 20",),
         )
         store.add_pages([A, wanted, C], now=0.0)
         store.add_pages([NewPage("http://a.example/p", "a.example")], now=0.0)
@@ -103,6 +105,7 @@ class PagesContract:
             {"ignore": ("p",)},
             {"render": True},
             {"render": True, "cost": 1.0},
+            {"notify_when": ("below 20", "has sold out")},
             {"tags": ("x", "y")},
         ]
         store.add_pages(
@@ -196,14 +199,17 @@ class PagesContract:
             select=("main > article", "xpath://p[1]"),
             ignore=("re:seen \\d+ times",),
             render=True,
+            notify_when=("below 20", "has sold out"),
         )
         store.add_pages([wishes], now=0.0)
         [page] = store.add_pages([A], now=1.0)
         assert page.paused
         assert (page.tags, page.select, page.ignore) == (wishes.tags, wishes.select, wishes.ignore)
-        assert page.render
-        [page] = store.add_pages([NewPage(A.url, paused=False, tags=(), select=())], now=2.0)
+        assert (page.render, page.notify_when) == (True, wishes.notify_when)
+        back = NewPage(A.url, paused=False, tags=(), select=(), notify_when=())
+        [page] = store.add_pages([back], now=2.0)
         assert (page.paused, page.tags, page.select, page.ignore) == (False, (), (), wishes.ignore)
+        assert page.notify_when == ()
 
     def test_what_was_said_last_of_the_bounds_of_a_page_holds(self, store: Store) -> None:
         store.add_pages([A, B], now=0.0)

@@ -1,0 +1,27 @@
+"""How people see the conditions of notices."""
+
+import pytest
+
+from pollwise.console.conditions import condition_rows, standing_told
+from pollwise.sources.conditions import Standing
+
+
+@pytest.mark.parametrize(
+    ("standing", "told"),
+    [
+        (Standing("below 20", "25", 25.0, False), "does not hold now, as it reads 25"),
+        (Standing("below 20", "1.299", 1299.0, False), "as it reads 1.299, that is 1299"),
+        (Standing("below 20", None, None, None), "cannot hold, as there is no number in what"),
+        (Standing("lacks x", None, None, True, 0), "holds now"),
+        (Standing("changed x", None, None, None, 0), "the words are in 0 blocks now"),
+        (Standing("changed x", None, None, None, 1), "the words are in 1 block now"),
+        (Standing("has x", None, None, None, items=3), "3 items of those there now would be told"),
+    ],
+)
+def test_it_is_told_how_a_condition_stands(standing, told):
+    assert told in standing_told(standing)
+
+
+def test_each_condition_has_a_row():
+    rows = condition_rows([Standing("has x", None, None, True, 1)] * 2)
+    assert rows == [("notify when", "has x: holds now")] * 2
