@@ -111,10 +111,11 @@ def match_told(page: CollectedExplanation) -> str | None:
     if not text.terms:
         return f"none of the main terms is among its {count(text.words, 'word')}{language}"
     terms = ", ".join(f"{one.term} {100 * one.share:.0f} %" for one in text.terms)
+    of_its_kind = f" for pages{language}" if language else ""
     side = "above" if text.nearness > text.floor else "not above"
     return (
-        f"its nearness is {text.nearness:.2f}, {side} the floor of {text.floor:.2f} for pages"
-        f"{language}; of that {terms}"
+        f"its nearness is {text.nearness:.2f}, {side} the floor of {text.floor:.2f}{of_its_kind};"
+        f" of that {terms}"
     )
 
 
