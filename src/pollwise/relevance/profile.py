@@ -27,6 +27,7 @@ from pollwise.types import StateDict
 __all__ = ["GUESS_PAGES", "Likeness", "Profile"]
 
 _BUCKETS = 2**20
+_FIRST_VECTOR = 16
 GUESS_PAGES = 20
 """What is guessed at first, such as floor and top, counts as much as this many pages."""
 _GUESSED_FLOOR = 0.05
@@ -70,6 +71,7 @@ class Profile:
         self._topic = topic
         self._boilerplate = boilerplate
         self.pages = 0
+        self._next_vector = _FIRST_VECTOR
         self._matched = 0.0
         # Document frequencies by the low bits of the term's hash: bounded, collisions are rare.
         self._frequencies = np.zeros(_BUCKETS, np.float32)
@@ -78,6 +80,11 @@ class Profile:
         self._foreign: frozenset[str] = frozenset()
         self._floor, self._top = _GUESSED_FLOOR, _GUESSED_TOP
         self._set_vectors({})
+
+    @property
+    def is_due(self) -> bool:
+        """Whether its pages have doubled since it was made anew."""
+        return self.pages >= self._next_vector
 
     @property
     def topic_vector(self) -> Mapping[str, float]:
@@ -143,6 +150,7 @@ class Profile:
         `sample`: hosts, hashes and counts of pages; `foreign`: the topic's own terms that are of
         other languages.
         """
+        self._next_vector = 2 * max(self.pages, _FIRST_VECTOR)
         self._foreign = frozenset(foreign)
         own = self._own_vector()
         now = [self._as_of_now(page) for page in self._best.pages]
@@ -172,6 +180,7 @@ class Profile:
         """All that was learned, as flat arrays by name."""
         there = np.flatnonzero(self._frequencies)
         numbers = [self.pages, self._matched, self._weighed_pages, self._floor, self._top]
+        numbers.append(self._next_vector)
         best = [[page.host, dict(page.counts), page.nearness] for page in self._best.pages]
         words = json.dumps([self._vector, best, sorted(self._foreign)]).encode()
         return {
@@ -184,8 +193,8 @@ class Profile:
     def load_state_dict(self, state: Mapping[str, NDArray[np.generic]]) -> None:
         """Put back what `state_dict` gave."""
         numbers = state["numbers"].astype(np.float64).tolist()
-        pages, self._matched, self._weighed_pages, self._floor, self._top = numbers
-        self.pages = int(pages)
+        pages, self._matched, self._weighed_pages, self._floor, self._top, due_at = numbers
+        self.pages, self._next_vector = int(pages), int(due_at)
         vector, best, foreign = json.loads(state["words"].tobytes())
         self._foreign = frozenset(foreign)
         self._best.pages = [LikelyPage(*row) for row in best]

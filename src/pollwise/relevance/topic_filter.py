@@ -40,10 +40,10 @@ class TopicFilter:
 
     Pages of a language are compared with each other; one whose language is not clear is taken for
     one of the language that most pages have. Topic vectors, floors and scales are made anew, and
-    `version` grows, each time a quarter more pages have come; `rescore` brings earlier scores up to
-    date, from what `pack` gave. Where the topic has a judge, its judgement is the relevance, and
-    the vectors are made of the pages that it likes. Memory: about 20 MB, a few for each further
-    language, and up to 25 kB for each host.
+    `version` grows, each time a quarter more pages have come, or those of a language have doubled;
+    `rescore` brings earlier scores up to date, from what `pack` gave. Where the topic has a judge,
+    its judgement is the relevance, and the vectors are made of the pages that it likes. Memory:
+    about 20 MB, a few for each further language, and up to 25 kB for each host.
 
     >>> from pollwise.relevance.parsed_text import parse_text
     >>> from pollwise.relevance.topic import topic
@@ -99,7 +99,7 @@ class TopicFilter:
         else:
             nearness = page.judgement
         profile.offer(host, page.terms, counts, nearness)
-        if self.pages >= self._next_vector:
+        if self.pages >= self._next_vector or profile.is_due:
             self._renew()
         return relevance
 
@@ -227,7 +227,7 @@ def _of_one_profile(state: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArr
     return {
         **state,
         "filter": np.frombuffer(about.encode(), np.uint8),
-        ".numbers": np.array([*numbers, floor, top]),
+        ".numbers": np.array([*numbers, floor, top, 2 * numbers[0]]),
         ".words": np.frombuffer(json.dumps([*words, []]).encode(), np.uint8),
         ".buckets": state["buckets"],
         ".frequencies": state["frequencies"],

@@ -124,12 +124,26 @@ def test_a_page_whose_language_is_not_clear_is_taken_for_one_of_the_most_pages()
     assert again.score("a", titles[1]) == relevance.score("a", titles[1])
 
 
+def test_a_language_that_comes_late_is_learned_before_there_are_a_quarter_more_pages():
+    pages, _ = pages_in_two_languages(np.random.default_rng(24), german=0.0)
+    relevance = observed("imkerei honig beekeeping honey", pages)
+    late, _ = pages_in_two_languages(np.random.default_rng(25), german=1.0, pages=40)
+    assert not {"wabe", "nektar"} & set(relevance.topic_vector)
+    for host, page, _ in late:
+        relevance.observe(host, page)
+    assert {"wabe", "nektar"} <= set(relevance.topic_vector)
+    again = TopicFilter(topic("imkerei honig beekeeping honey"))
+    again.load_state_dict(relevance.state_dict())
+    for host, page, _ in pages_in_two_languages(np.random.default_rng(26), pages=100)[0]:
+        assert again.observe(host, page) == relevance.observe(host, page)
+
+
 def test_what_a_version_without_languages_learned_goes_on():
     pages = corpus(np.random.default_rng(23))
     relevance = observed("whales", pages)
     state = relevance.state_dict()
     about, next_vector, version = json.loads(state.pop("filter").tobytes())
-    *numbers, floor, top = state.pop(".numbers").tolist()
+    *numbers, floor, top, _ = state.pop(".numbers").tolist()
     *words, _ = json.loads(state.pop(".words").tobytes())
     words = [about, *words]
     earlier = {name.removeprefix("."): array for name, array in state.items()}
