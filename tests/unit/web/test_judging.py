@@ -43,6 +43,13 @@ def test_only_the_parts_that_count_are_read():
     assert not is_held_back(page("below 20", ignore=("p:first-child",)), before, now)
 
 
+def test_a_page_is_read_as_people_do():
+    before, now = b"<p>&#36;25 sold&nbsp;out", b"<p>&#36;1&nbsp;299"
+    assert is_held_back(page("below 20", "above 2000"), before, now)
+    assert not is_held_back(page("above 1000"), before, now)
+    assert not is_held_back(page("lacks sold out"), before, now)
+
+
 def test_what_is_masked_is_not_read():
     mask = Mask(("\x02", "\x02"), ("25", "\x03"), "", 1, 1, 9, "12:03")
     assert is_held_back(page("below 20"), b"<p>12:03<p>25", b"<p>11:03<p>25")
