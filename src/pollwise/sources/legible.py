@@ -1,4 +1,4 @@
-"""What people read in the blocks of a text.
+"""What people read in a block of text.
 
 A poll compares blocks as they are written. What they say is another matter: shops write `&#36;19`
 for $19 and `1&nbsp;299` for 1 299, a tag of XML has numbers of its own, and long words have soft
@@ -7,14 +7,14 @@ hyphens in them.
 
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 from html import unescape
 
-from pollwise.sources.view import View
+from pollwise.sources.view import Kind, View
 
-__all__ = ["legible", "without_unseen"]
+__all__ = ["legible", "legible_view", "without_unseen"]
 
+_CDATA = "<![CDATA[", "]]>"
 _TAG = re.compile(r"<(?:[^\W\d]|[/!?])")
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
 """One of a length that means something: longer numbers are refused by Python."""
@@ -24,22 +24,25 @@ _BEYOND_ASCII = r"\\u(?!00[0-7])[0-9a-fA-F]{4}"
 _ESCAPES = re.compile(rf"\\\\|{_BEYOND_ASCII}(?:{_BEYOND_ASCII}|)*+")
 
 
-def legible(view: View) -> View:
-    """What a poll sees, with the signs that references in HTML and XML and escapes in JSON mean,
-    and without signs that are not seen.
+def legible(block: str, kind: Kind) -> str:
+    """A block of a body of this kind, with the signs that references and escapes in it mean.
 
-    Of JSON the escapes of ASCII stay, so that it is JSON still. Tags of XML are left out, as those
-    of HTML are before. Linear time on any input.
+    Empty: it is a tag of XML. Of JSON the escapes of ASCII stay, so that it is JSON still. Linear
+    time on any input.
 
-    >>> legible(View("page", "", blocks=("&#36;1&nbsp;299",))).blocks
-    ('$1\\xa0299',)
+    >>> legible("&#36;1&nbsp;299", "page"), legible("<![CDATA[It rains]]>", "xml")
+    ('$1\\xa0299', 'It rains')
     """
-    texts: Iterable[str] = view.blocks
-    if view.kind in ("page", "xml"):
-        texts = (_REFERENCE.sub(_referred, text) for text in texts if not _TAG.match(text))
-    elif view.kind == "json":
-        texts = (_ESCAPES.sub(_escaped, text) for text in texts)
-    return replace(view, blocks=tuple(map(without_unseen, texts)))
+    if kind in ("page", "xml"):
+        bare = block.removeprefix(_CDATA[0]).removesuffix(_CDATA[1]).strip()
+        return "" if _TAG.match(bare) else _REFERENCE.sub(_referred, bare)
+    return _ESCAPES.sub(_escaped, block) if kind == "json" else block
+
+
+def legible_view(view: View) -> View:
+    """What a poll sees, of which people read the blocks, without signs that are not seen."""
+    texts = (without_unseen(legible(block, view.kind)) for block in view.blocks)
+    return replace(view, blocks=tuple(filter(None, texts)))
 
 
 def without_unseen(text: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pollwise.sources.conditions import alone, read_conditions
-from pollwise.sources.legible import legible
+from pollwise.sources.legible import legible_view
 from pollwise.sources.reading import read
 from pollwise.sources.view import Parts, UnreadableError, View
 from pollwise.store.records import FoundItem
@@ -53,4 +53,4 @@ def judged(
 
 def counted(view: View, masks: Sequence[Mask]) -> View:
     """What people read in what a poll sees, without the noise that is masked."""
-    return legible(replace(view, blocks=tuple(left_of(view.blocks, masks))) if masks else view)
+    return legible_view(replace(view, blocks=tuple(left_of(view.blocks, masks))) if masks else view)
