@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from pollwise.relevance.packing import unpack_terms
 from pollwise.relevance.parsed_text import ParsedText
 from pollwise.relevance.topic_filter import TopicFilter
 from pollwise.testing.judged_pages import JudgedPages
@@ -54,8 +55,10 @@ def scored(data: JudgedPages, way: str) -> tuple[Floats, Floats, Judgements, Jud
 
 def height(relevance: TopicFilter, host: str, page: ParsedText) -> float:
     """The place of the page's cosine between floor (0) and top (1)."""
-    cosine = relevance._cosine_of_packed(host, relevance.pack(host, page))
-    return (cosine - relevance._floor) / (relevance._top - relevance._floor)
+    hashes, counts, language = unpack_terms(relevance.pack(host, page))
+    profile = relevance._profile(language)
+    weights = profile.weights(hashes, profile.specific(host, hashes, counts))
+    return profile.height(hashes, weights)
 
 
 def figures(scores: Floats, about: Judgements) -> list[float]:

@@ -205,6 +205,19 @@ async def test_seeds_that_were_never_fetched_come_before_the_fringe(web, tmp_pat
     assert {re.sub(r":\d+", "", url) for url in named} == set(pages[:3])
 
 
+async def test_seeds_may_be_listed_in_a_file(web, tmp_path):
+    listed = [f"{url}{number}.html" for url in web.urls for number in (7, 8)]
+    lines = [*listed, f"{web.urls[0]}7.png", f"{web.urls[0]}7.pdf"]
+    (tmp_path / "seeds.txt").write_text("\n".join(lines))
+    words = ("--topic", "whales", "--seed-file", "seeds.txt", "--requests", "5", *QUICK)
+    status, _, err = await finished(started(tmp_path, *words))
+    assert status == 0, err
+    assert f"1 page of the 6 listed left out, such as {lines[4]}: file type without text" in err
+    with Store.open_readonly(tmp_path / "pollwise.db") as store:
+        seeded = {record.page.url for record in store.pages() if record.depth == 0}
+    assert seeded == {*listed, lines[5]}
+
+
 async def test_the_last_polls_of_a_run_are_answered_though_others_fail_at_once(site, tmp_path):
     """A seed was cut short by pages of the fringe that cost no request."""
     links = "".join(f'<li><a href="http://127.0.9.{n}/">whales</a>' for n in range(10))

@@ -7,10 +7,16 @@ import signal
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 
 import aiohttp
 import pytest
+
+from pollwise.relevance.topic import topic
+from pollwise.store import Store
+from pollwise.store.sqlite import file_format
+from pollwise.store.sqlite.queries import migrations
 
 from ..fork_server import FORKED, SOURCE
 from .daemons import PATIENCE, Daemon, answering
@@ -62,6 +68,22 @@ async def test_that_there_was_no_database_is_told_first(daemon):
     daemon.said.clear()
     await daemon.start("--db", "typo.db")
     assert "there was no database" not in "".join(daemon.said)
+
+
+@pytest.mark.parametrize("settings", [{}, {"topic": asdict(topic("whales"))}])
+async def test_a_database_of_an_earlier_version_is_converted(
+    daemon, tmp_path, monkeypatch, settings
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(file_format, "migrations", lambda: migrations()[:-1])
+        with Store.open(tmp_path / "pollwise.db") as store:
+            if settings:
+                store.start_run(0.0, settings, None)
+    await daemon.start()
+    assert "pollwise.db was converted for this version" in "".join(daemon.said)
+    assert await daemon.status("/") == 200
+    assert await daemon.end(signal.SIGINT) == 0
+    assert list(tmp_path.glob("pollwise.before-*.db"))
 
 
 async def test_what_answers_is_started_anew_when_it_is_killed(daemon, site):

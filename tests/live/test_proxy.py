@@ -2,7 +2,8 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
 
 import aiohttp
 import pytest
@@ -134,10 +135,49 @@ async def test_a_proxy_that_wants_a_login_postpones(clock, proxy, url):
     assert "geheim" not in str(postponed.value)
 
 
+async def test_a_tunnel_that_is_refused_for_the_login_postpones(clock, proxy):
+    proxy.refusal = "401 Unauthorized"
+    async with HttpFetcher(clock=clock, own_headers=LOGIN, proxy=proxy.url) as fetcher:
+        with pytest.raises(PostponedError, match="the proxy wants a login"):
+            await fetcher.fetch("https://1.1.1.1/a", NOTHING)
+
+
 async def test_a_site_that_says_407_through_a_tunnel_or_without_a_proxy_has_failed(site, clock):
     site.says("/a", status=407)
     async with HttpFetcher(clock=clock, given={site.host}) as fetcher:
         assert (await fetcher.fetch(site.url("/a"), NOTHING)).status == 407
+
+
+@pytest.fixture
+def full_port() -> Iterator[int]:
+    """A port that does not answer: so many wait there already that further ones are dropped."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as server, ExitStack() as waiting:
+        for _ in range(4):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(server.getsockname())
+        yield server.getsockname()[1]
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/a", "https://127.0.0.1:1/a"])
+@pytest.mark.parametrize(
+    ("proxy_url", "why"),
+    [
+        ("http://proxy.invalid:3128", "proxy.invalid:3128 ("),
+        ("https://{site}", "(TLS failed: "),
+        ("http://127.0.0.1:{full}", "(no answer within 0.25 s)"),
+    ],
+)
+async def test_no_way_to_the_proxy_is_no_fault_of_a_page(
+    site, clock, full_port, url, proxy_url, why
+):
+    own = proxy_url.format(site=site.host, full=full_port)
+    async with HttpFetcher(
+        clock=clock, allow_private=True, proxy=own, connect_timeout=0.5
+    ) as fetcher:
+        with pytest.raises(PostponedError, match="the proxy cannot be reached: ") as postponed:
+            await fetcher.fetch(url, NOTHING)
+    assert why in str(postponed.value)
 
 
 async def test_a_poll_is_postponed_while_the_proxy_cannot_be_reached(site, clock):

@@ -17,6 +17,7 @@ from pollwise.cli.options import (
     KeepOption,
     LogName,
     LogOption,
+    file_option,
 )
 from pollwise.console.interrupts import end_on_interrupt
 from pollwise.errors import InputError
@@ -91,6 +92,15 @@ def collect(
     seed: Annotated[
         list[str] | None, typer.Option(help="A page to begin with; give several.")
     ] = None,
+    seed_file: Annotated[
+        Path | None,
+        typer.Option(
+            parser=file_option,
+            metavar="FILE",
+            help="A file that names pages to begin with: a URL a line, a sitemap, OPML or a table."
+            " -: a list on the standard input.",
+        ),
+    ] = None,
     *,
     wanted: CollectOptions,
     fetching: FetchingOptions,
@@ -107,10 +117,12 @@ def collect(
     from pollwise.console.collecting import CollectDisplay
     from pollwise.console.log import LogFormat, notices_in
     from pollwise.console.slow_readers import stderr_beside
+    from pollwise.importing.recognising import read_urls
     from pollwise.live.collecting import collect_pages
 
     form = LogFormat(log)
     say = notices_in(form, notify)
+    listed = () if seed_file is None else read_urls(seed_file, say)
     with stderr_beside(say):
         run = collect_pages(
             topic,
@@ -127,6 +139,7 @@ def collect(
                 log=form,
             ),
             say=say,
+            listed=listed,
         )
     if as_json:
         print_json({"collection": run.totals, "results": [run.load]})

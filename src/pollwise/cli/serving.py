@@ -156,6 +156,7 @@ def _poll(
     `is_for_watch`: something was told that is for a watch alone.
     """
     from pollwise.insight.collection import holds_collection
+    from pollwise.live.opening import convert_older
     from pollwise.store import Store
 
     place = terms.db if shard is None else shard.place
@@ -169,7 +170,10 @@ def _poll(
         with answering.getting_ready(), display:
             yield display
 
-    if not (Store.exists(place) and holds_collection(place)):
+    is_there = Store.exists(place)
+    if is_there:
+        convert_older(place, telling.say)
+    if not (is_there and holds_collection(place)):
         reloading = reloading_of(terms, shard, telling)
         answering.polling(
             lambda: watch_as_told(

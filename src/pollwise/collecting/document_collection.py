@@ -12,6 +12,7 @@ from sys import intern
 
 import numpy as np
 
+from pollwise.collecting.collected_terms import packed_terms, unpacked_terms
 from pollwise.collecting.duplicates import Duplicates, believes_canonical
 from pollwise.collecting.link_filter import LinkFilter, Rejected
 from pollwise.collecting.rescoring import Sweep
@@ -104,7 +105,7 @@ class DocumentCollection:
         for page_id, packed in stored_terms():
             text_hash, title = originals.get(page_id, (None, ""))
             if text_hash:
-                self._duplicates.seen(page_id, text_hash, _unpacked(packed)[0], title)
+                self._duplicates.seen(page_id, text_hash, unpacked_terms(packed)[0], title)
         self._links = link_filter(self._ids)
         # None: not known, as the run before may have ended within a sweep.
         self._scored_by: int | None = None
@@ -204,7 +205,7 @@ class DocumentCollection:
             relevance,
             digest.title,
             digest.text,
-            _packed(digest.simhash, self.topic_filter.pack(page.scope, digest.terms)),
+            packed_terms(digest.simhash, self.topic_filter.pack(page.scope, digest.terms)),
             indexed=not digest.noindex,
             duplicate_of=original,
         )
@@ -220,7 +221,7 @@ class DocumentCollection:
         self._duplicates.discard(page.id)
         kept = before.original if target is None else target
         self._note(page, 0.0, original=kept, is_there=False)
-        terms = _packed(None, self.topic_filter.pack(page.scope, parse_text([])))
+        terms = packed_terms(None, self.topic_filter.pack(page.scope, parse_text([])))
         return Collected(page.id, 0.0, "", "", terms, indexed=False, duplicate_of=target)
 
     def _note(
@@ -313,7 +314,7 @@ class DocumentCollection:
             document = self._documents.get(page_id)
             if document is None or document.is_copy or page_id in self._fresh:
                 continue
-            scored = self.topic_filter.rescore(document.scope, _unpacked(packed)[1])
+            scored = self.topic_filter.rescore(document.scope, unpacked_terms(packed)[1])
             relevance = self._sweep.settled(document.relevance, scored)
             if abs(relevance - document.relevance) > _RESCORED_BY:
                 self.relevant += (relevance > 0) - (document.relevance > 0)
@@ -337,13 +338,3 @@ def _links(links: Mapping[int, Link]) -> Links:
         tuple(link.place for link in links.values()),
         around if any(around) else (),
     )
-
-
-def _packed(simhash: int | None, terms: bytes) -> bytes:
-    """The SimHash (one byte that says whether there is one, then eight) and the packed terms."""
-    return bytes([simhash is not None]) + (simhash or 0).to_bytes(8, "little") + terms
-
-
-def _unpacked(packed: bytes) -> tuple[int | None, bytes]:
-    """What `_packed` packed."""
-    return int.from_bytes(packed[1:9], "little") if packed[0] else None, packed[9:]

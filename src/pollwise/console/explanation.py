@@ -13,12 +13,19 @@ from pollwise.console.streams import stdout
 from pollwise.console.tables import folded, moment, pairs
 from pollwise.insight.collection import CollectedExplanation
 from pollwise.insight.explanation import Explanation, RateSources, RecentPoll
+from pollwise.relevance.languages import LANGUAGE_NAMES
 from pollwise.scheduler.bounds import ALWAYS
 from pollwise.store.place import Place, command
 from pollwise.texts import plain
 from pollwise.types import Outcome
 
-__all__ = ["collected_reason_told", "print_explanation", "reason_told", "sources_told"]
+__all__ = [
+    "collected_reason_told",
+    "match_told",
+    "print_explanation",
+    "reason_told",
+    "sources_told",
+]
 
 
 def print_explanation(page: Explanation | CollectedExplanation, db: Place) -> None:
@@ -51,9 +58,11 @@ def _print_collected(page: CollectedExplanation) -> None:
         ("title", page.title or "-"),
         ("relevance", "not read yet" if page.relevance is None else f"{page.relevance:.2f}"),
         *_value(page),
+        *([] if (told := match_told(page)) is None else [("topic in its text", told)]),
         ("why", collected_reason_told(page)),
         ("links from a seed", str(page.depth)),
         ("copy of", page.duplicate_of or "-"),
+        *([] if page.indexed is not False else [("noindex", "a search does not find it")]),
         *_polls(page),
     ]
     if page.error:
@@ -86,6 +95,28 @@ def collected_reason_told(page: CollectedExplanation) -> str:
     if page.value is not None:
         return "it is in the fringe: its links are among those that are followed next"
     return "it is in the fringe: by the latest run, other links are followed first"
+
+
+def match_told(page: CollectedExplanation) -> str | None:
+    """What the text of a page has of the topic, in words; None: it was not read."""
+    text = page.text
+    if text is None:
+        return None
+    if not text.words:
+        return "it has no text that is read"
+    spoken = LANGUAGE_NAMES.get(text.language or "")
+    language = "" if spoken is None else f" in {spoken}"
+    if text.nearness is None or text.floor is None:
+        return f"{count(text.words, 'word')}{language}, which a function of yours judges"
+    if not text.terms:
+        return f"none of the main terms is among its {count(text.words, 'word')}{language}"
+    terms = ", ".join(f"{one.term} {100 * one.share:.0f} %" for one in text.terms)
+    of_its_kind = f" for pages{language}" if language else ""
+    side = "above" if text.nearness > text.floor else "not above"
+    return (
+        f"its nearness is {text.nearness:.2f}, {side} the floor of {text.floor:.2f}{of_its_kind};"
+        f" of that {terms}"
+    )
 
 
 def _value(page: CollectedExplanation) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 import io
 import re
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 from pollwise.errors import InputError
@@ -12,12 +13,15 @@ from pollwise.importing.opml import read_opml
 from pollwise.importing.tables import is_table, read_table
 from pollwise.importing.urlwatch import read_urlwatch
 from pollwise.sources.feeds import entries_left_out
-from pollwise.texts import file_told, opened
+from pollwise.texts import STANDARD_INPUT, file_told, opened
 from pollwise.web.sitemaps import EntriesBeyond, UnusableEntries, parse_sitemap
+from pollwise.web.url_list import read_url_list
 
-__all__ = ["read_file"]
+__all__ = ["read_file", "read_urls"]
 
 _LARGEST = 1 << 30
+_RECOGNISED = 4096
+"""Bytes of the beginning of a file, which tell what it is."""
 _GZIP = b"\x1f\x8b"
 _JOB = re.compile(rb"^url:\s", re.MULTILINE)
 """In a job of urlwatch; what comes by the standard input has no name that tells."""
@@ -71,17 +75,43 @@ def _is_warc(begin: bytes) -> bool:
     return begin.startswith(b"WARC/")
 
 
-def _read(path: Path, data: bytes) -> Imported:
+def read_urls(path: Path, say: Callable[[str], None]) -> list[str]:
+    """The URLs of a list, a URL a line, or of a file of another program, without anything else.
+
+    Of the standard input, or a pipe, those of a list. `say`: see `read_url_list`. `InputError` as
+    there, and as for `read_file`.
+    """
+    if path != STANDARD_INPUT and path.is_file():
+        try:
+            with path.open("rb") as file:
+                begin = file.read(_RECOGNISED)
+        except OSError as error:
+            raise InputError(
+                f"{path} cannot be read ({error.strerror}): name a file that can"
+            ) from error
+        if begin.startswith(b"PK") or _reader(path, begin) is not None:
+            return [page.url for page in read_file(path).pages]
+    return [page.url for page in read_url_list(path, say)]
+
+
+def _reader(path: Path, data: bytes) -> Callable[[bytes], Imported] | None:
+    """What reads a file that begins like this; None: nothing does."""
     # Without the zeros, what is needed of UTF-16 reads as ASCII.
-    begin = data[:4096].replace(b"\0", b"").lstrip(b"\xff\xfe\xef\xbb\xbf \t\r\n").lower()
+    begin = data[:_RECOGNISED].replace(b"\0", b"").lstrip(b"\xff\xfe\xef\xbb\xbf \t\r\n").lower()
     if b"<opml" in begin:
-        return read_opml(data)
+        return read_opml
     if b"<urlset" in begin or b"<sitemapindex" in begin or data.startswith(_GZIP):
-        return _read_sitemap(data)
-    if is_table(data[:4096]):
-        return read_table(data)
+        return _read_sitemap
+    if is_table(data[:_RECOGNISED]):
+        return read_table
     if path.suffix.casefold() in (".yaml", ".yml") or _JOB.search(begin):
-        return read_urlwatch(data)
+        return read_urlwatch
+    return None
+
+
+def _read(path: Path, data: bytes) -> Imported:
+    if (reader := _reader(path, data)) is not None:
+        return reader(data)
     raise InputError(
         "no file that can be imported: expected OPML, a sitemap, a CSV table with a column url,"
         " jobs of urlwatch (.yaml) or a backup of changedetection.io (.zip); a list of URLs is for"

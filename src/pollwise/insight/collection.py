@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pollwise.checks import read_json
+from pollwise.collecting.collected_terms import unpacked_terms
 from pollwise.collecting.known_pages import KnownPages
-from pollwise.collecting.link_filter import UrlRules
+from pollwise.collecting.link_filter import LinkFilter, Rejected, UrlRules
 from pollwise.collecting.stored_filter import stored_filter
 from pollwise.collecting.stored_links import stored_links
-from pollwise.errors import InputError, PollwiseError
+from pollwise.errors import InputError, PollwiseError, StateError
 from pollwise.insight.capacity import host_delays
+from pollwise.relevance.packing import unpack_terms
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.scheduler.capacity import rate_taken
 from pollwise.scheduler.hosts import hosts_of
@@ -27,9 +29,11 @@ __all__ = [
     "CollectedSite",
     "CollectionStatus",
     "LinkingPage",
+    "MatchedTerm",
     "NewDocument",
     "NextLink",
     "RelevantPage",
+    "TextMatch",
     "explain_collected",
     "explain_page",
     "holds_collection",
@@ -122,13 +126,40 @@ class LinkingPage:
 
 
 @dataclass(frozen=True, slots=True)
+class MatchedTerm:
+    """A term of the topic that a page has, and which `share` of its nearness that brings."""
+
+    term: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatch:
+    """How the text of a page compares with the topic, by what is known of it by now.
+
+    `language` is that of the text (ISO 639-1; None: it is not clear), `words` how many different
+    terms it has outside of what its host repeats. Its `nearness` to the topic is a cosine; up to
+    `floor` the relevance is 0. `terms` are the ten that bring most of it. Without a nearness, a
+    callable judges the page.
+    """
+
+    language: str | None
+    words: int
+    nearness: float | None
+    floor: float | None
+    terms: tuple[MatchedTerm, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CollectedExplanation:
     """What a collection knows of one page.
 
     `relevance` (0 to 1) is None if the page was not read. `value` is the relevance per request that
     a page of the fringe is expected to bring, if it is among those that are followed next, as the
     latest run told. `depth` is the number of links from a
-    seed. `duplicate_of` is the URL of the page that it is a copy of. Times are UTC seconds; None:
+    seed. `duplicate_of` is the URL of the page that it is a copy of. `text` tells what its text has
+    of the topic, `indexed` whether it may be found, as it did not ask by `noindex` not to be; None:
+    it was not read. Times are UTC seconds; None:
     not yet. `outcome` and `error` are those of the latest poll that was made, `postponed` is one
     since then that was not. `left_out_by` is the rule of the latest run (`--allow` or `--deny`)
     that keeps the page from being polled; None: none does. `linked_from` are the first pages that
@@ -141,6 +172,8 @@ class CollectedExplanation:
     value: float | None
     depth: int
     duplicate_of: str | None
+    indexed: bool | None
+    text: TextMatch | None
     polls: int
     changes: int
     polled_at: float | None
@@ -261,12 +294,13 @@ def explain_page(
     left_out_by = _left_out_by(address, store)
     if record is None:
         why = (
-            "no page that was read links to it, or its links were left aside"
+            _why_unknown(address, store, records)
             if left_out_by is None
             else f"links to it are left aside, by {left_out_by}"
         )
-        raise InputError(f"{address} is not known to the collection {db}; {why}")
+        raise InputError(f"{address} is not known to the collection {db}: {why}")
     urls = {known.page.id: known.page.url for known in records}
+    indexed, text = _match(record, store)
     linked_from = _linking_pages(store, record.page.id, urls)
     return CollectedExplanation(
         url=address,
@@ -275,6 +309,8 @@ def explain_page(
         value=_value(record, store),
         depth=record.depth,
         duplicate_of=None if record.duplicate_of is None else urls.get(record.duplicate_of),
+        indexed=indexed,
+        text=text,
         polls=record.polls,
         changes=record.changes,
         polled_at=record.polled_at,
@@ -291,6 +327,42 @@ def _left_out_by(url: str, store: StoreReader) -> str | None:
     settings = latest_settings(store)
     assert isinstance(settings, CollectSettings)  # of a collection
     return UrlRules(settings.allow, settings.deny).refusing(url)
+
+
+def _why_unknown(url: str, store: StoreReader, records: Sequence[PageRecord]) -> str:
+    """Why no page has this URL, which `--allow` and `--deny` let in."""
+    settings = latest_settings(store)
+    assert isinstance(settings, CollectSettings)
+    urls = {record.page.url for record in records}
+    verdict = LinkFilter(urls, pages_per_host=settings.pages_per_host).admit(url)
+    if isinstance(verdict, Rejected):
+        return f"links to it are left aside ({verdict.value})"
+    deep = "" if settings.max_depth is None else f", or is {settings.max_depth} links from a seed"
+    return f"no page that was read links to it, or each asks by nofollow not to follow{deep}"
+
+
+def _match(record: PageRecord, store: StoreReader) -> tuple[bool | None, TextMatch | None]:
+    """Whether a page may be found, and what its text has of the topic; None: it was not read."""
+    kept = store.terms_of(record.page.id)
+    if kept is None:
+        return None, None
+    indexed, terms_kept = kept
+    if not terms_kept:  # nothing was made of its text
+        return indexed, None
+    packed = unpacked_terms(terms_kept)[1]
+    settings = latest_settings(store)
+    assert isinstance(settings, CollectSettings)
+    hashes, _, language = unpack_terms(packed)
+    try:
+        topic_filter = stored_filter(store, settings.topic)
+    except StateError:  # another version learned it; a run says so
+        return indexed, None
+    if topic_filter.judged:
+        return indexed, TextMatch(language or None, len(hashes), None, None, ())
+    like = topic_filter.likeness(record.page.scope, packed)
+    most = heapq.nlargest(_BEST, like.shares, like.shares.__getitem__)
+    terms = tuple(MatchedTerm(term, like.shares[term]) for term in most)
+    return indexed, TextMatch(language or None, len(hashes), like.nearness, like.floor, terms)
 
 
 def _value(record: PageRecord, store: StoreReader) -> float | None:

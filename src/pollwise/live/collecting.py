@@ -90,12 +90,14 @@ def collect_pages(
     make_display: MakeDisplay,
     say: Callable[[str], None],
     beside: Sequence[BesideRun] = (),
+    listed: Sequence[str] = (),
 ) -> CollectRun:
     """Collect pages about a topic until SIGINT or SIGTERM, or until all polls were made.
 
     Words, examples (URLs or files) and judge name the topic; without any, it is that of the
-    database. `seeds` without a copy are polled before all other pages. `told` are settings by name;
-    the others stay as they were. `say`: see `Session`; `beside`: see `watch_pages`. `InputError`
+    database. `seeds` without a copy are polled before all other pages, then those of `listed`, of
+    which the ones that no collection takes are left out, and said. `told` are settings by name; the
+    others stay as they were. `say`: see `Session`; `beside`: see `watch_pages`. `InputError`
     and `StoreError` come before anything is changed; later, a `StoreError` ends the run.
     """
     make_room()
@@ -113,9 +115,9 @@ def collect_pages(
     if is_new:
         # Before there is a file, as an example may be out of reach.
         own_headers, told_all = prepared(None)
-        if not (told_all["topic"] != Topic() and seeds):
+        if not (told_all["topic"] != Topic() and (seeds or listed)):
             missing = [] if told_all["topic"] != Topic() else ["a topic (--topic)"]
-            missing += [] if seeds else ["pages to begin with (--seed)"]
+            missing += [] if seeds or listed else ["pages to begin with (--seed or --seed-file)"]
             raise InputError(
                 f"nothing to collect: there is no database {db}; name {' and '.join(missing)}"
             )
@@ -125,7 +127,8 @@ def collect_pages(
             own_headers, told_all = prepared(kept)
         agreed = _agreed(kept, told_all, db)
         link_filter = _link_filter(agreed)
-        pages = _admitted(seeds, link_filter({}))
+        own_filter = link_filter({})
+        pages = [*_admitted(seeds, own_filter), *_taken(listed, own_filter, say)]
         given = {*agreed.given, *(page.scope for page in pages)}
         given_plain = {*agreed.given_plain, *plain_scopes(page.url for page in pages)}
         agreed = replace(agreed, given=tuple(sorted(given)), given_plain=tuple(sorted(given_plain)))
@@ -350,6 +353,22 @@ def _admitted(seeds: Sequence[str], link_filter: LinkFilter) -> list[NewPage]:
             raise InputError(f"seed {seed}: {url.value}; {mend}")
         pages.append(NewPage(url, scope_of(url)))
     return pages
+
+
+def _taken(
+    listed: Sequence[str], link_filter: LinkFilter, say: Callable[[str], None]
+) -> list[NewPage]:
+    """The pages of a file that a collection takes."""
+    verdicts = {url: link_filter.admit(url) for url in listed}
+    refused = {url: why for url, why in verdicts.items() if isinstance(why, Rejected)}
+    if refused:
+        first, why = next(iter(refused.items()))
+        say(
+            f"{count(len(refused), 'page')} of the {len(verdicts):,} listed left out, such as"
+            f" {first}: {why.value}"
+        )
+    taken = [url for url in verdicts.values() if not isinstance(url, Rejected)]
+    return [NewPage(url, scope_of(url)) for url in taken]
 
 
 def _agreed(kept: Settings | None, told: Mapping[str, Any], db: Place) -> CollectSettings:

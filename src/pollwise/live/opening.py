@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from pollwise.errors import InputError, StoreBusyError
+from pollwise.errors import InputError, StoreBusyError, StoreVersionError
 from pollwise.store import Place, Store
 
-__all__ = ["opened", "opened_again", "waited_for"]
+__all__ = ["convert_older", "opened", "opened_again", "waited_for"]
 
 T = TypeVar("T")
 
@@ -23,6 +23,14 @@ def opened(db: Place, say: Callable[[str], None]) -> Store:
             f" {store.older_copy}: remove that when all is well"
         )
     return store
+
+
+def convert_older(db: Place, say: Callable[[str], None]) -> None:
+    """Convert a database of an earlier version, as `opened` does; another is only looked at."""
+    try:
+        Store.open_readonly(db).close()
+    except StoreVersionError:
+        opened(db, say).close()
 
 
 def waited_for(call: Callable[[], T], say: Callable[[str], None]) -> T:

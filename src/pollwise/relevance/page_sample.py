@@ -33,10 +33,11 @@ class PageSample:
         if not len(page.blocks):
             return
         key = int(np.bitwise_xor.reduce(page.blocks, initial=0))
+        packed = pack_terms(page.hashes, counts, page.language)
         if len(self._heap) < _PAGES:
-            heapq.heappush(self._heap, (-key, host, pack_terms(page.hashes, counts)))
+            heapq.heappush(self._heap, (-key, host, packed))
         elif key < -self._heap[0][0]:
-            heapq.heapreplace(self._heap, (-key, host, pack_terms(page.hashes, counts)))
+            heapq.heapreplace(self._heap, (-key, host, packed))
 
     def pages(self) -> list[tuple[str, bytes]]:
         """Host and packed terms of each page."""

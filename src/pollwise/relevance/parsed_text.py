@@ -13,6 +13,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from pollwise.relevance.languages import language_of
 from pollwise.relevance.remembered import Remembered
 from pollwise.relevance.terms import MAX_TERMS, terms_of_each
 
@@ -31,8 +32,9 @@ class ParsedText:
 
     `terms` are the distinct terms of the page, `hashes` their 32-bit hashes, `blocks` the hashes
     of its distinct blocks. `counts[i]` says how often the term `terms[term_of[i]]` stands in the
-    block `blocks[block_of[i]]`, with an entry for each distinct term of a block. `judgement` is
-    what the callable of a topic said of the page, if the topic has one.
+    block `blocks[block_of[i]]`, with an entry for each distinct term of a block. `language` is
+    that of the text (see `language_of`), empty if it is not clear. `judgement` is what the callable
+    of a topic said of the page, if the topic has one.
     """
 
     terms: tuple[str, ...]
@@ -41,12 +43,13 @@ class ParsedText:
     block_of: NDArray[np.uint16]
     term_of: NDArray[np.uint16]
     counts: NDArray[np.uint16]
+    language: str = ""
     judgement: float | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         # One string is pickled and read in a fiftieth of the time of so many.
         arrays = (self.hashes, self.blocks, self.block_of, self.term_of, self.counts)
-        return _restored, (" ".join(self.terms), *arrays, self.judgement)
+        return _restored, (" ".join(self.terms), *arrays, self.language, self.judgement)
 
     def term_counts(self, kept: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         """How often each term stands in the blocks that are `kept` (None: in all of them)."""
@@ -65,7 +68,8 @@ def parse_text(blocks: Sequence[str], judgement: float | None = None) -> ParsedT
     Reads up to 400,000 characters and 10,000 blocks; terms beyond the first `MAX_TERMS` distinct
     ones are left out.
     """
-    found = [own for own in terms_of_each(_read(blocks)) if own]
+    read = _read(blocks)
+    found = [own for own in terms_of_each(read) if own]
     block_numbers: dict[int, int] = {}
     entries = [block_numbers.setdefault(_hash(" ".join(own)), len(block_numbers)) for own in found]
     spoken = [*chain.from_iterable(found)]
@@ -83,6 +87,7 @@ def parse_text(blocks: Sequence[str], judgement: float | None = None) -> ParsedT
         block_of=(places // MAX_TERMS).astype(np.uint16),
         term_of=(places % MAX_TERMS).astype(np.uint16),
         counts=np.minimum(counts, 65535).astype(np.uint16),
+        language=language_of(" ".join(read)) or "",
         judgement=judgement,
     )
 

@@ -3,7 +3,7 @@
 The vector-space model: a page is the vector of its terms, weighted (1 + ln count) idf, and its
 nearness to the topic is the cosine between its vector and the topic's. Relevance is 0 up to the
 floor, which lies in the gap between the cosines of the topic's pages and those of the others. Above
-it, it is the probability that a page is about the topic.
+it, it is the probability that a page is about the topic. All of this is learned by language.
 
 A robot that looks for its topic sees more of it than its share of the web. Unchecked, this would
 change idf and floor to the disadvantage of the very pages that the robot finds. So all relevant
@@ -11,52 +11,39 @@ pages together weigh at most a thirtieth of the others.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import InputError, StateError
 from pollwise.relevance.boilerplate import Boilerplate
-from pollwise.relevance.calibration import calibrated
 from pollwise.relevance.packing import pack_terms, unpack_terms
-from pollwise.relevance.page_sample import PageSample, floor, matched_weight
-from pollwise.relevance.parsed_text import ParsedText, term_hashes
+from pollwise.relevance.page_sample import PageSample
+from pollwise.relevance.parsed_text import ParsedText
+from pollwise.relevance.profile import GUESS_PAGES, Likeness, Profile
 from pollwise.relevance.topic import Topic
-from pollwise.relevance.topic_vector import BestPages, LikelyPage, feedback, own_vector, tf_idf
+from pollwise.relevance.topic_vector import foreign_terms, unit
 from pollwise.types import StateDict
 
 __all__ = ["TopicFilter"]
 
-_BUCKETS = 2**20
 _GROWTH = 1.25
 _FIRST_VECTOR = 8
-# Floor and top are guessed at first; the guess counts as much as this many pages.
-_GUESS_PAGES = 20
-_GUESSED_FLOOR = 0.05
-_GUESSED_TOP = 0.4
-# The relevance of 1 is the cosine of the page of this rank, and at least the lowest top.
-_TOP_RANK = 10
-_LOWEST_TOP = 0.2
-# Below this cosine no page is relevant, even where no page is about the topic.
-_LOWEST_FLOOR = 0.05
 
 Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint32]
 
 
-_DAMPED: Floats = np.concatenate([[0.0], 1 + np.log(np.arange(1.0, 256.0))])
-"""`_damped` of the counts that most terms have."""
-
-
 class TopicFilter:
     """Scores pages by a topic; `observe` learns from each new page, `score` does not.
 
-    Topic vector, floor and scale are made anew, and `version` grows, each time a quarter more
-    pages have come; `rescore` brings earlier scores up to date, from what `pack` gave. Where the
-    topic has a judge, its judgement is the relevance, and the vector is made of the pages that it
-    likes. Memory: about 20 MB, and up to 25 kB for each host.
+    Pages of a language are compared with each other; one whose language is not clear is taken for
+    one of the language that most pages have. Topic vectors, floors and scales are made anew, and
+    `version` grows, each time a quarter more pages have come, or those of a language have doubled;
+    `rescore` brings earlier scores up to date, from what `pack` gave. Where the topic has a judge,
+    its judgement is the relevance, and the vectors are made of the pages that it likes. Memory:
+    about 20 MB, a few for each further language, and up to 25 kB for each host.
 
     >>> from pollwise.relevance.parsed_text import parse_text
     >>> from pollwise.relevance.topic import topic
@@ -70,22 +57,23 @@ class TopicFilter:
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
         self._boilerplate = Boilerplate()
-        self._pages = 0
-        self._matched = 0.0
-        # Document frequencies by the low bits of the term's hash: bounded, collisions are rare.
-        self._frequencies = np.zeros(_BUCKETS, np.float32)
-        self._weighed_pages = 0.0
-        self._best = BestPages()
         self._sample = PageSample()
         self._next_vector = _FIRST_VECTOR
-        self._floor, self._top = _GUESSED_FLOOR, _GUESSED_TOP
         self.version = 0
-        self._set_vectors({})
+        # By language; one of no language is there until the first page with one takes it over.
+        self._profiles = {"": Profile(topic, self._boilerplate)}
 
     @property
     def topic_vector(self) -> dict[str, float]:
-        """The weight of each term of the topic vector, which has length 1."""
-        return dict(self._vector)
+        """The weight of each term of the topic vector, which has length 1.
+
+        Of a term of several languages it is the greatest one.
+        """
+        weights: dict[str, float] = {}
+        for profile in self._profiles.values():
+            for term, weight in profile.topic_vector.items():
+                weights[term] = max(weight, weights.get(term, 0.0))
+        return unit(weights)
 
     @property
     def judged(self) -> bool:
@@ -95,34 +83,36 @@ class TopicFilter:
     @property
     def pages(self) -> int:
         """The number of pages observed."""
-        return self._pages
+        return sum(profile.pages for profile in self._profiles.values())
 
     def observe(self, host: str, page: ParsedText) -> float:
         """Learn from a page that was not observed before; its relevance from 0 to 1."""
         counts = self._boilerplate.observe(host, page)
         self._sample.offer(host, page, counts)
-        counts = self._specific(host, page.hashes, counts)
-        weights = self._weights(page.hashes, counts)
-        relevance = self._relevance(page, weights)
-        self._count(page.hashes[counts > 0], relevance)
+        profile = self._profile_to_teach(page.language)
+        counts = profile.specific(host, page.hashes, counts)
+        weights = profile.weights(page.hashes, counts)
+        relevance = self._relevance(profile, page, weights)
+        profile.count(page.hashes[counts > 0], relevance)
         if page.judgement is None:
-            nearness = _cosine(weights, _of(self._dense_own, page.hashes))
+            nearness = profile.own_nearness(page.hashes, weights)
         else:
             nearness = page.judgement
-        self._best.offer(host, page.terms, counts, nearness)
-        if self._pages >= self._next_vector:
+        profile.offer(host, page.terms, counts, nearness)
+        if self.pages >= self._next_vector or profile.is_due:
             self._renew()
         return relevance
 
     def score(self, host: str, page: ParsedText) -> float:
         """The relevance of a page from 0 to 1, by what was learned so far."""
         counts = self._boilerplate.counts(host, page)
-        weights = self._weights(page.hashes, self._specific(host, page.hashes, counts))
-        return self._relevance(page, weights)
+        profile = self._profile(page.language)
+        weights = profile.weights(page.hashes, profile.specific(host, page.hashes, counts))
+        return self._relevance(profile, page, weights)
 
     def pack(self, host: str, page: ParsedText) -> bytes:
         """The page's terms outside of the blocks that its host repeats, for `rescore`."""
-        return pack_terms(page.hashes, self._boilerplate.counts(host, page))
+        return pack_terms(page.hashes, self._boilerplate.counts(host, page), page.language)
 
     def rescore(self, host: str, packed: bytes) -> float:
         """The relevance of a page by its packed terms; `InputError` where a judge is needed."""
@@ -130,54 +120,84 @@ class TopicFilter:
             raise InputError(
                 f"topic: {self._topic.judge} judges texts, not packed terms; keep its judgement"
             )
-        return self._scaled(self._nearness(*self._weighed(host, packed)))
+        profile, hashes, weights = self._weighed(host, packed)
+        return profile.relevance(hashes, weights)
+
+    def likeness(self, host: str, packed: bytes) -> Likeness:
+        """What makes a page near to the topic, by its packed terms."""
+        profile, hashes, weights = self._weighed(host, packed)
+        return profile.likeness(hashes, weights)
 
     def state_dict(self) -> StateDict:
         """All that was learned, as flat arrays by name."""
-        there = np.flatnonzero(self._frequencies)
-        numbers = [self._pages, self._matched, self._weighed_pages, self._next_vector]
-        numbers += [self._floor, self._top, self.version]
-        best = [[page.host, dict(page.counts), page.nearness] for page in self._best.pages]
-        words = json.dumps([self._topic_as_json(), self._vector, best]).encode()
+        about = json.dumps([self._topic_as_json(), self._next_vector, self.version])
         return {
             **self._boilerplate.state_dict(),
             **self._sample.state_dict(),
-            "numbers": np.array(numbers, np.float64),
-            "buckets": there.astype(np.uint32),
-            "frequencies": self._frequencies[there],
-            "words": np.frombuffer(words, np.uint8),
+            "filter": np.frombuffer(about.encode(), np.uint8),
+            **{
+                f"{language}.{name}": array
+                for language, profile in self._profiles.items()
+                for name, array in profile.state_dict().items()
+            },
         }
 
     def load_state_dict(self, state: Mapping[str, NDArray[np.generic]]) -> None:
         """Put back what `state_dict` gave to a filter of the same topic; `StateError` otherwise."""
         try:
-            numbers = state["numbers"].astype(np.float64).tolist()
-            pages, matched, self._weighed_pages, next_vector, floor, top, version = numbers
-            topic, vector, best = json.loads(state["words"].tobytes())
+            state = state if "filter" in state else _of_one_profile(state)
+            topic, next_vector, version = json.loads(state["filter"].tobytes())
             if topic != self._topic_as_json():
                 raise ValueError(f"it is of the topic {str(topic)[:60]}")
-            self._best.pages = [LikelyPage(*row) for row in best]
             self._sample.load_state_dict(state)
             self._boilerplate.load_state_dict(state)
-            self._frequencies[:] = 0
-            self._frequencies[state["buckets"].astype(np.int64)] = state["frequencies"]
+            parts: dict[str, dict[str, NDArray[np.generic]]] = {}
+            for name, array in state.items():
+                language, dot, own_name = name.partition(".")
+                if dot:
+                    parts.setdefault(language, {})[own_name] = array
+            profiles = {language: Profile(self._topic, self._boilerplate) for language in parts}
+            for language, part in parts.items():
+                profiles[language].load_state_dict(part)
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise StateError(
                 f"topic filter: the state does not fit ({error!r}); start the collection anew, or"
                 " use the version of pollwise that wrote it"
             ) from error
-        self._pages, self._matched = int(pages), matched
-        self._next_vector, self.version = int(next_vector), int(version)
-        self._floor, self._top = floor, top
-        self._set_vectors(vector)
+        self._next_vector, self.version, self._profiles = next_vector, version, profiles
 
     def _topic_as_json(self) -> list[object]:
         examples = [dict(counts) for counts in self._topic.examples]
         return [list(self._topic.words), examples, self._topic.judge]
 
-    def _relevance(self, page: ParsedText, weights: Floats) -> float:
+    def _weighed(self, host: str, packed: bytes) -> tuple[Profile, Hashes, Floats]:
+        """The profile that a packed page is compared with, its terms and their weights."""
+        hashes, counts, language = unpack_terms(packed)
+        profile = self._profile(language)
+        return profile, hashes, profile.weights(hashes, profile.specific(host, hashes, counts))
+
+    def _profile(self, language: str) -> Profile:
+        """That with which pages of a language are compared; "": it is not clear."""
+        name = self._profile_name(language)
+        return self._profiles.get(name) or Profile(self._topic, self._boilerplate)
+
+    def _profile_to_teach(self, language: str) -> Profile:
+        if language and "" in self._profiles:
+            self._profiles[language] = self._profiles.pop("")
+        elif language and language not in self._profiles:
+            self._profiles[language] = Profile(self._topic, self._boilerplate)
+        return self._profile(language)
+
+    def _profile_name(self, language: str) -> str:
+        if language in self._profiles:
+            return language
+        if not language:
+            return max(self._profiles, key=lambda name: self._profiles[name].pages)
+        return "" if "" in self._profiles else language
+
+    def _relevance(self, profile: Profile, page: ParsedText, weights: Floats) -> float:
         if self._topic.judge is None:
-            return self._scaled(self._nearness(page.hashes, weights))
+            return profile.relevance(page.hashes, weights)
         if page.judgement is None:
             raise InputError(
                 f"topic: {self._topic.judge} has not judged the page; hand its judgement to"
@@ -185,126 +205,30 @@ class TopicFilter:
             )
         return page.judgement
 
-    def _scaled(self, cosine: float) -> float:
-        return calibrated((cosine - self._floor) / (self._top - self._floor))
-
-    def _specific(self, host: str, hashes: Hashes, counts: Floats) -> Floats:
-        """The counts without terms that the host has nearly everywhere.
-
-        But a whole host may be about the topic. So of the topic's own terms only one use is put
-        down to the frame (as in "Tides - Journal of Marine Biology"), and further uses count.
-        """
-        common = np.flatnonzero(self._boilerplate.common(host, hashes))
-        if not len(common):
-            return counts
-        own = self._dense_own[_bucket(hashes[common])] > 0
-        specific = counts.copy()
-        specific[common] = np.where(own, np.maximum(counts[common] - 1, 0), 0)
-        return specific
-
-    def _weights(self, hashes: Hashes, counts: Floats) -> Floats:
-        return _damped(counts) * self._inverse(hashes)
-
-    def _inverse(self, hashes: Hashes) -> Floats:
-        """idf; a term not seen yet counts as if half a page had it."""
-        frequencies = _of(self._frequencies, hashes).astype(np.float64)
-        # More pages than there are: two terms in one bucket.
-        frequencies = np.minimum(frequencies, self._weighed_pages)
-        return np.log((self._weighed_pages + 2) / (frequencies + 0.5))
-
-    def _count(self, hashes: Hashes, relevance: float) -> None:
-        self._pages += 1
-        self._matched += relevance
-        weight = 1 - relevance * (1 - matched_weight(self._matched, self._pages))
-        self._weighed_pages += weight
-        self._frequencies[_bucket(hashes)] += np.float32(weight)
-
     def _renew(self) -> None:
-        """A new topic vector, floor and scale."""
-        self._next_vector = int(self._pages * _GROWTH) + 1
+        """New topic vectors, floors and scales."""
+        self._next_vector = int(self.pages * _GROWTH) + 1
         self.version += 1
-        own = own_vector(self._topic, self._inverse)
-        now = [self._as_of_now(page) for page in self._best.pages]
-        near = [page for page in now if page.nearness > _LOWEST_FLOOR]
-        # Held meanwhile, 12 bytes a term: to weigh it takes most of the time of a page.
-        sample = [(host, *self._weighed(host, packed)) for host, packed in self._sample.pages()]
-        self._set_vectors(feedback(own, near, self._inverse, self._background(sample)))
-        self._best.pages = [
-            replace(page, nearness=new.nearness)
-            for page, new in zip(self._best.pages, now, strict=True)
-            if new.nearness > 0
-        ]
-        cosines = np.array([self._nearness(hashes, weights) for _, hashes, weights in sample])
-        known = len(cosines) / (len(cosines) + _GUESS_PAGES)
-        best = sorted([*cosines.tolist(), *map(self._cosine_of_best, near)])
-        high = best[-_TOP_RANK:][0] if best else 0.0
-        top = max(known * high + (1 - known) * _GUESSED_TOP, _LOWEST_TOP)
-        # What lies above the top says nothing of the gap.
-        gap = floor(np.minimum(cosines, top))
-        self._floor = max(known * gap + (1 - known) * _GUESSED_FLOOR, _LOWEST_FLOOR)
-        self._top = max(top, 2 * self._floor)
-
-    def _background(self, sample: Sequence[tuple[str, Hashes, Floats]]) -> dict[str, list[Hashes]]:
-        """The terms of pages without relevance, by host; `sample`: hosts, terms and weights."""
-        found: dict[str, list[Hashes]] = {}
-        for host, hashes, weights in sample:
-            if self._scaled(self._nearness(hashes, weights)) == 0:
-                found.setdefault(host, []).append(hashes)
-        return found
-
-    def _as_of_now(self, page: LikelyPage) -> LikelyPage:
-        """A page by what is known now of its host and of the terms."""
-        hashes = term_hashes(tuple(page.counts))
-        counts = self._specific(page.host, hashes, np.array(list(page.counts.values())))
-        kept = {term: n for term, n in zip(page.counts, counts.tolist(), strict=True) if n > 0}
-        if self.judged:
-            return LikelyPage(page.host, kept, page.nearness)
-        weights = self._weights(hashes, counts)
-        return LikelyPage(page.host, kept, _cosine(weights, _of(self._dense_own, hashes)))
-
-    def _weighed(self, host: str, packed: bytes) -> tuple[Hashes, Floats]:
-        """The terms of a packed page, and their weights by what is known now."""
-        hashes, counts = unpack_terms(packed)
-        return hashes, self._weights(hashes, self._specific(host, hashes, counts))
-
-    def _nearness(self, hashes: Hashes, weights: Floats) -> float:
-        """The cosine of the weights of these terms and the topic vector."""
-        return _cosine(weights, _of(self._dense, hashes))
-
-    def _cosine_of_best(self, page: LikelyPage) -> float:
-        weights = tf_idf(page.counts, self._inverse)
-        return sum(weight * self._vector.get(term, 0.0) for term, weight in weights.items())
-
-    def _set_vectors(self, vector: Mapping[str, float]) -> None:
-        """Take `vector` for the topic vector; if it is empty, the topic's own terms."""
-        own = own_vector(self._topic, self._inverse)
-        self._vector = dict(vector or own)
-        self._dense_own, self._dense = _dense(own), _dense(self._vector)
+        samples: dict[str, list[tuple[str, Hashes, Floats]]] = {name: [] for name in self._profiles}
+        for host, packed in self._sample.pages():
+            hashes, counts, language = unpack_terms(packed)
+            samples[self._profile_name(language)].append((host, hashes, counts))
+        terms = {name: [hashes for _, hashes, _ in sample] for name, sample in samples.items()}
+        foreign = foreign_terms(self._topic, terms, GUESS_PAGES)
+        for name, sample in samples.items():
+            self._profiles[name].renew(sample, foreign[name])
 
 
-def _bucket(hashes: Hashes) -> Hashes:
-    return hashes & np.uint32(_BUCKETS - 1)
-
-
-def _of(buckets: NDArray[np.float32], hashes: Hashes) -> NDArray[np.float32]:
-    """The values in the buckets of these terms."""
-    return buckets.take(_bucket(hashes))  # an index would take three times as long
-
-
-def _damped(counts: Floats) -> Floats:
-    """1 + ln count, 0 for none; `counts` are whole numbers."""
-    if counts.max(initial=0) < len(_DAMPED):
-        return _DAMPED.take(counts.astype(np.intp))
-    return np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0)
-
-
-def _dense(vector: Mapping[str, float]) -> NDArray[np.float32]:
-    dense = np.zeros(_BUCKETS, np.float32)
-    np.add.at(dense, _bucket(term_hashes(tuple(vector))), list(vector.values()))
-    return dense
-
-
-def _cosine(weights: Floats, vector: NDArray[np.float32]) -> float:
-    """Of a page's weights and the weights of its terms in a vector of length 1."""
-    length = float(np.sqrt(weights @ weights))
-    return float(weights @ vector) / length if length > 0 else 0.0
+def _of_one_profile(state: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
+    """The state of a version that had one profile for pages of all languages."""
+    *numbers, next_vector, floor, top, version = state["numbers"].tolist()
+    topic, *words = json.loads(state["words"].tobytes())
+    about = json.dumps([topic, int(next_vector), int(version)])
+    return {
+        **state,
+        "filter": np.frombuffer(about.encode(), np.uint8),
+        ".numbers": np.array([*numbers, floor, top, 2 * numbers[0]]),
+        ".words": np.frombuffer(json.dumps([*words, []]).encode(), np.uint8),
+        ".buckets": state["buckets"],
+        ".frequencies": state["frequencies"],
+    }

@@ -9,8 +9,9 @@ same hosts.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from pollwise.relevance.parsed_text import term_hashes
 from pollwise.relevance.topic import Topic
 
-__all__ = ["BestPages", "LikelyPage", "feedback", "own_vector", "tf_idf"]
+__all__ = ["BestPages", "LikelyPage", "feedback", "foreign_terms", "own_vector", "tf_idf", "unit"]
 
 _PAGES = 40
 _PAGES_PER_HOST = 5
@@ -29,10 +30,12 @@ _OWN_SHARE = 0.5
 _LEAST_ODDS_RATIO = 3.0
 _ELSEWHERE = ""
 _EXAMPLE_TERMS = 100
+# A term is of a language if the share of its pages that have it is at least so much of another's.
+_LEAST_SHARE = 0.5
 
 Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint32]
-Inverse = Callable[[NDArray[np.uint32]], Floats]
+Inverse = Callable[[Hashes], Floats]
 """From term hashes to inverse document frequencies."""
 
 
@@ -67,16 +70,44 @@ class BestPages:
         self.pages.append(LikelyPage(host, kept, nearness))
 
 
-def own_vector(topic: Topic, inverse: Inverse) -> dict[str, float]:
-    """The topic's own terms: its words, what its examples have most of, or half and half."""
+def own_vector(topic: Topic, inverse: Inverse, foreign: Collection[str] = ()) -> dict[str, float]:
+    """The topic's own terms: its words, what its examples have most of, or half and half.
+
+    Without the `foreign` ones, unless all are.
+    """
     words = tf_idf(dict.fromkeys(topic.words, 1), inverse)
     centre: dict[str, float] = {}
     for counts in topic.examples:
         for term, weight in tf_idf(counts, inverse).items():
             centre[term] = centre.get(term, 0.0) + weight
     most = sorted(centre, key=lambda term: (-centre[term], term))[:_EXAMPLE_TERMS]
-    examples = _unit({term: centre[term] for term in most})
-    return _unit({t: words.get(t, 0.0) + examples.get(t, 0.0) for t in [*words, *examples]})
+    examples = unit({term: centre[term] for term in most})
+    own = {t: words.get(t, 0.0) + examples.get(t, 0.0) for t in [*words, *examples]}
+    return unit({term: own[term] for term in own if term not in foreign} or own)
+
+
+def foreign_terms(
+    topic: Topic, samples: Mapping[str, Sequence[Hashes]], guess: float
+) -> dict[str, list[str]]:
+    """By language, the topic's own terms that pages of another one have much more often.
+
+    `samples` are the hashes of the terms of pages, by language; that no page has a term counts
+    as much as so many pages (`guess`).
+    """
+    terms = [*dict.fromkeys(chain(topic.words, *topic.examples))]
+    if not terms:
+        return {language: [] for language in samples}
+    hashes = term_hashes(terms)
+    order = np.argsort(hashes)
+    shares = {
+        language: _frequencies(hashes, order, pages) / (len(pages) + guess)
+        for language, pages in samples.items()
+    }
+    least = _LEAST_SHARE * np.max([*shares.values()], axis=0)
+    return {
+        language: [terms[place] for place in np.flatnonzero(own < least)]
+        for language, own in shares.items()
+    }
 
 
 def feedback(
@@ -100,7 +131,7 @@ def feedback(
     ratios = _odds_ratios(shared, pages, background)
     telling = [t for t, ratio in zip(shared, ratios, strict=True) if ratio >= _LEAST_ODDS_RATIO]
     best = sorted(telling, key=lambda term: (-centre[term], term))[:_FEEDBACK_TERMS]
-    learned = _unit({term: centre[term] for term in best})
+    learned = unit({term: centre[term] for term in best})
     if not own or not learned:
         return dict(own) or learned
     vector = {term: math.sqrt(_OWN_SHARE) * weight for term, weight in own.items()}
@@ -151,12 +182,12 @@ def _frequencies(terms: Hashes, order: NDArray[np.intp], pages: Sequence[Hashes]
 def tf_idf(counts: Mapping[str, float], inverse: Inverse) -> dict[str, float]:
     """The weights (1 + ln count) idf of terms, scaled to length 1."""
     idf = inverse(term_hashes(tuple(counts)))
-    return _unit(
+    return unit(
         {term: (1 + math.log(n)) * w for (term, n), w in zip(counts.items(), idf, strict=True)}
     )
 
 
-def _unit(vector: Mapping[str, float]) -> dict[str, float]:
+def unit(vector: Mapping[str, float]) -> dict[str, float]:
     """Scaled to length 1."""
     length = math.sqrt(sum(weight * weight for weight in vector.values()))
     return {term: weight / length for term, weight in vector.items()} if length > 0 else {}

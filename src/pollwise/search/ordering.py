@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pollwise.search.languages import language_of
+from pollwise.relevance.languages import language_of
 from pollwise.store.base import StoreReader
 from pollwise.store.records import Hit
 

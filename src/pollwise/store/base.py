@@ -250,6 +250,9 @@ class StoreReader(Protocol):
         lead. A request controller needs this, and `pages`, to go on after a restart.
         """
 
+    def terms_of(self, page_id: int) -> tuple[bool, bytes] | None:
+        """Whether a search may find a page, and its packed terms; None: it was not collected."""
+
     def terms(self) -> Iterator[tuple[int, bytes]]:
         """The ids and packed terms of all collected pages, read in portions."""
 

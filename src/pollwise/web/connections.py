@@ -54,6 +54,8 @@ _EARLIER = 0.8
 """The share of the seconds after which a host closed a connection, in which the next are used."""
 _MANY_HOSTS = 10_000
 """Hosts of which that is remembered."""
+_OF_PROXY = 0.5
+"""How much of the time to connect the way to a proxy may take: the rest is for its tunnel."""
 
 _OUR_SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _OUR_SHORTAGE_LOOKING_UP = frozenset({socket.EAI_SYSTEM, socket.EAI_MEMORY})
@@ -163,7 +165,7 @@ class Connector(aiohttp.TCPConnector):
             socket_factory=_Socket.to_any if any_address else _Socket.to_public,
         )
         _require(self, "_conns", "_factory", "_get", "_acquired", "_cleanup_handle", "_closed")
-        _require(super(), "_release", "_create_connection")
+        _require(super(), "_release", "_create_connection", "_create_direct_connection")
         _require(ResponseHandler, "feed_data", "set_response_params", "data_received")
         _require(ResponseHandler(asyncio.get_running_loop()), "_parser", "_payload")
         _require(http_writer, "_serialize_headers")
@@ -185,6 +187,28 @@ class Connector(aiohttp.TCPConnector):
         made = await super()._create_connection(req, *more)
         self._connected(req.url.raw_host or "")
         return made
+
+    async def _create_direct_connection(
+        self,
+        req: Any,
+        traces: Any,
+        timeout: aiohttp.ClientTimeout,
+        *,
+        client_error: type[Exception] = aiohttp.ClientConnectorError,
+    ) -> Any:
+        connect = super()._create_direct_connection
+        if client_error is not aiohttp.ClientProxyConnectionError:
+            return await connect(req, traces, timeout, client_error=client_error)
+        # aiohttp tells of a host what has failed on the way to the proxy: its name, TLS, the time.
+        seconds = None if timeout.connect is None else timeout.connect * _OF_PROXY
+        try:
+            async with asyncio.timeout(seconds):
+                return await connect(req, traces, timeout, client_error=client_error)
+        except aiohttp.ClientConnectorError as error:
+            raise aiohttp.ClientProxyConnectionError(req.connection_key, error.os_error) from error
+        except TimeoutError as error:
+            why = TimeoutError(errno.ETIMEDOUT, f"no answer within {seconds:g} s")
+            raise aiohttp.ClientProxyConnectionError(req.connection_key, why) from error
 
     def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:
         super()._release(key, protocol, should_close=should_close or self._room.is_full)

@@ -69,7 +69,7 @@ async def follow_none(url: str) -> str:
     return _NOT_FOLLOWED
 
 
-_NO_LOGIN = "the proxy wants a login (407): give --netrc, and its login in the netrc file"
+_NO_LOGIN = "the proxy wants a login: give --netrc, and its login in the netrc file"
 _LONGER = ": --timeout allows more"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NO_UTF_8 = re.compile("[\udc80-\udcff]")
@@ -404,7 +404,8 @@ class HttpFetcher:
             error = f"no complete answer within {self._timeout:g} s{_LONGER}"
         # ValueError: from aiohttp, yarl and the IDNA codec, for impossible hosts and headers.
         except (aiohttp.ClientError, HttpProcessingError, OSError, ValueError) as raised:
-            if isinstance(raised, aiohttp.ClientHttpProxyError) and raised.status == 407:
+            # tinyproxy says 401 of a wrong login.
+            if isinstance(raised, aiohttp.ClientHttpProxyError) and raised.status in (401, 407):
                 raise PostponedError(_NO_LOGIN) from raised
             error = _in_words(raised)
             if is_our_shortage(raised):

@@ -57,6 +57,18 @@ async def test_hits_have_marked_words_and_lead_to_more(db):
     assert 'rel="next"' not in more
 
 
+async def test_what_was_found_lately_is_about_the_topic(db):
+    with Store.open(db) as store:
+        other = Collected(3, 0.0, "Ships", "Of ships.")
+        store.commit(Batch(discovered=(Discoveries(collected=other),)))
+    async with asking(db) as ask:
+        _, _, text = await ask("/collection")
+    lately = text[text.index("Found lately") : text.index("All that was discovered")]
+    assert f"About the topic: {PAGES - 1} of the {PAGES} documents read last." in lately
+    assert lately.count("<li>") == 10
+    assert "Ships" not in lately
+
+
 @pytest.mark.parametrize(
     ("query", "status"),
     [("q=nothing", 200), ("q=%22%22", 400), (f"q={'x' * 1001}", 400), ("q=a&offset=-1", 400)],

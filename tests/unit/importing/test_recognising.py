@@ -5,7 +5,7 @@ import codecs
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.importing.recognising import read_file
+from pollwise.importing.recognising import read_file, read_urls
 
 OPML = (
     '<?xml version="1.0" encoding="{}"?>\n'
@@ -40,3 +40,26 @@ def test_what_is_none_of_these_is_said_so(tmp_path):
     path.write_bytes("http://a.example/".encode("utf-16"))
     with pytest.raises(InputError, match=r"list\.txt: no file that can be imported"):
         read_file(path)
+
+
+LISTED = {
+    "list.txt": "# mine\nhttp://a.example/ weight=2\nhttp://b.example/\nhttp://a.example/\n",
+    "feeds.opml": """<opml><body><outline xmlUrl="http://a.example/"/>
+        <outline text="b" xmlUrl="http://b.example/"/></body></opml>""",
+    "sitemap.xml": """<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+        <url><loc>http://a.example/</loc></url><url><loc>http://b.example/</loc></url></urlset>""",
+    "table.csv": "name,url\nA,http://a.example/\nB,http://b.example/\n",
+}
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_the_urls_of_a_list_or_of_another_file(tmp_path, name):
+    (tmp_path / name).write_text(LISTED[name])
+    told = []
+    assert read_urls(tmp_path / name, told.append) == ["http://a.example/", "http://b.example/"]
+    assert len(told) == (name == "list.txt")  # the page is named twice, with other words
+
+
+def test_urls_of_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match=r"seeds\.txt"):
+        read_urls(tmp_path / "seeds.txt", print)

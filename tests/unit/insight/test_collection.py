@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pollwise.cli.program import app
+from pollwise.collecting.stored_filter import FILTER_STATE, pack_filter_state
 from pollwise.collecting.stored_links import NEXT_LINKS, pack_links
 from pollwise.errors import InputError, StoreError
 from pollwise.insight.collection import (
@@ -18,6 +19,9 @@ from pollwise.insight.collection import (
 )
 from pollwise.insight.documents import document
 from pollwise.insight.status import read_status
+from pollwise.relevance.parsed_text import parse_text
+from pollwise.relevance.topic import topic
+from pollwise.relevance.topic_filter import TopicFilter
 from pollwise.settings import CollectSettings, latest_settings
 from pollwise.store import Store
 from pollwise.store.records import (
@@ -149,6 +153,59 @@ def test_explain_tells_where_a_page_was_found(db):
     followed = explain_collected(db, "http://sea.example/whales")
     assert followed.value is None
     assert "of a request" not in shown
+
+
+def one_line(shown):
+    return " ".join(shown.replace("│", " ").split())
+
+
+def test_explain_tells_what_a_text_has_of_the_topic(db):
+    learned = TopicFilter(topic("whale"))
+    texts = ["The whales and the krill of the sea", "The ships of the ports and of the sea", ""]
+    parsed = [parse_text([text]) for text in texts]
+    for page in parsed:
+        learned.observe("sea.example", page)
+    packed = [b"\0" + bytes(8) + learned.pack("sea.example", page) for page in parsed]
+    with Store.open(db) as store:
+        store.commit(
+            Batch(
+                states={FILTER_STATE: pack_filter_state(learned.state_dict())},
+                discovered=tuple(
+                    Discoveries(collected=Collected(n, 0.0, "", text, terms, indexed=n != 1))
+                    for n, (text, terms) in enumerate(zip(texts, packed, strict=True))
+                ),
+            )
+        )
+    about, other, empty = (
+        explain_collected(db, f"http://sea.example/{path}") for path in ("", "whales", "copy")
+    )
+    assert [term.term for term in about.text.terms] == ["whale"]
+    assert about.text.terms[0].share == 1.0
+    assert (about.text.language, about.text.words, about.indexed) == ("en", 3, True)
+    assert about.text.nearness > about.text.floor > 0
+    assert (other.text.nearness, other.text.terms, other.indexed) == (0.0, (), False)
+    assert (empty.text.words, empty.text.language) == (0, None)
+    shown = [
+        one_line(run("explain", page.url, "--db", db).stdout) for page in (about, other, empty)
+    ]
+    assert "above the floor of" in shown[0]
+    assert "for pages in English; of that whale 100 %" in shown[0]
+    assert "none of the main terms is among its 3 words in English" in shown[1]
+    assert "a search does not find it" in shown[1]
+    assert "it has no text that is read" in shown[2]
+    later = explain_collected(db, "http://sea.example/later")
+    assert (later.text, later.indexed) == (None, None)
+
+
+def test_explain_tells_why_a_url_is_not_known(db):
+    for url, why in (
+        ("http://sea.example/whale.png", "links to it are left aside (file type without text)"),
+        ("http://sea.example/a/a/a/a/a/a", "links to it are left aside (endless path)"),
+        ("http://sea.example/nowhere", "or each asks by nofollow not to follow"),
+    ):
+        with pytest.raises(InputError) as caught:
+            explain_collected(db, url)
+        assert why in str(caught.value)
 
 
 def test_explain_tells_why_a_poll_was_postponed(db):

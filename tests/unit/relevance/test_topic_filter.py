@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -61,6 +63,98 @@ def test_feedback_finds_pages_without_the_words_of_the_topic():
     assert {"dolphin", "coral", "krill"} < set(relevance.topic_vector)
     assert relevance.score("new.org", parse_text(["Dolphins and krill", "Coral reef, seal."])) > 0.1
     assert relevance.score("new.org", parse_text(["The council pays for the railway."])) == 0.0
+
+
+ENGLISH_TEXT = "the of and to in is that for it was on with as are be this by from at have"
+GERMAN_TEXT = "der die das und ist nicht von mit den zu dem ein eine für auf im sich auch als wird"
+BEES_TEXT = "honey comb hive queen swarm pollen nectar wax drone brood"
+BIENEN_TEXT = "honig wabe stock königin schwarm pollen nektar wachs drohne brut"
+ENGLISH, GERMAN = ENGLISH_TEXT.split(), GERMAN_TEXT.split()
+BEES, BIENEN = BEES_TEXT.split(), BIENEN_TEXT.split()
+
+
+def pages_in_two_languages(generator, german=0.3, share=0.15, pages=400):
+    """Pages of the same hosts in English and German: (host, parsed text, about), and which."""
+    made, languages = [], []
+    for _ in range(pages):
+        is_german, about = generator.random() < german, generator.random() < share
+        bees, others, small = (BIENEN, "land", GERMAN) if is_german else (BEES, "", ENGLISH)
+        words = [f"{word}{others}" for word in generator.choice(LAND, 40)]
+        if about:
+            words[:15] = generator.choice(bees, 15)
+            words[0] = "imkerei" if is_german else "beekeeping"
+        words += list(generator.choice(small, 40))
+        generator.shuffle(words)
+        made.append((f"site{generator.integers(5)}.org", parse_text([" ".join(words)]), about))
+        languages.append("de" if is_german else "en")
+    return made, np.array(languages)
+
+
+@pytest.mark.parametrize("german", [0.1, 0.5])
+@pytest.mark.parametrize("words", ["imkerei honig beekeeping honey", "beekeeping", "imkerei"])
+def test_pages_of_each_language_of_the_topic_are_found(german, words):
+    pages, languages = pages_in_two_languages(np.random.default_rng(21), german)
+    relevance = observed(words, pages)
+    assert [page.language for _, page, _ in pages] == languages.tolist()
+    scores = np.array([relevance.score(host, page) for host, page, _ in pages])
+    about = np.array([about for *_, about in pages])
+    assert (scores[~about] > 0).mean() < 0.03
+    for language, word in (("en", "beekeeping"), ("de", "imkerei")):
+        found = scores[about & (languages == language)]
+        if word in words:
+            assert found.mean() > 0.8
+        else:
+            assert found.max() == 0.0
+    assert not {*ENGLISH, *GERMAN} & set(relevance.topic_vector)
+
+
+def test_a_page_whose_language_is_not_clear_is_taken_for_one_of_the_most_pages():
+    pages, _ = pages_in_two_languages(np.random.default_rng(22), german=0.8)
+    relevance = observed("imkerei honig beekeeping honey", pages)
+    titles = (
+        parse_text(["Schwarm, Wachs, Wabe und Brut"]),
+        parse_text(["Schwarm, Wachs, Wabe, Brut"]),
+    )
+    clear = parse_text(["und und und", "Schwarm, Wachs, Wabe, Brut"])
+    assert [page.language for page in titles] == ["de", ""]
+    assert relevance.score("a", titles[1]) > 0.5
+    assert relevance.rescore("a", relevance.pack("a", clear)) == relevance.score("a", clear)
+    again = TopicFilter(topic("imkerei honig beekeeping honey"))
+    again.load_state_dict(relevance.state_dict())
+    assert again.score("a", titles[1]) == relevance.score("a", titles[1])
+
+
+def test_a_language_that_comes_late_is_learned_before_there_are_a_quarter_more_pages():
+    pages, _ = pages_in_two_languages(np.random.default_rng(24), german=0.0)
+    relevance = observed("imkerei honig beekeeping honey", pages)
+    late, _ = pages_in_two_languages(np.random.default_rng(25), german=1.0, pages=40)
+    assert not {"wabe", "nektar"} & set(relevance.topic_vector)
+    for host, page, _ in late:
+        relevance.observe(host, page)
+    assert {"wabe", "nektar"} <= set(relevance.topic_vector)
+    again = TopicFilter(topic("imkerei honig beekeeping honey"))
+    again.load_state_dict(relevance.state_dict())
+    for host, page, _ in pages_in_two_languages(np.random.default_rng(26), pages=100)[0]:
+        assert again.observe(host, page) == relevance.observe(host, page)
+
+
+def test_what_a_version_without_languages_learned_goes_on():
+    pages = corpus(np.random.default_rng(23))
+    relevance = observed("whales", pages)
+    state = relevance.state_dict()
+    about, next_vector, version = json.loads(state.pop("filter").tobytes())
+    *numbers, floor, top, _ = state.pop(".numbers").tolist()
+    *words, _ = json.loads(state.pop(".words").tobytes())
+    words = [about, *words]
+    earlier = {name.removeprefix("."): array for name, array in state.items()}
+    earlier["numbers"] = np.array([*numbers, next_vector, floor, top, version])
+    earlier["words"] = np.frombuffer(json.dumps(words).encode(), np.uint8)
+    again = TopicFilter(topic("whales"))
+    again.load_state_dict(earlier)
+    assert again.version == relevance.version
+    of_a_language = parse_text(["The dolphins and the krill of the ocean"])
+    for page in (pages[0][1], pages[1][1], of_a_language):
+        assert again.observe("a", page) == relevance.observe("a", page)
 
 
 def test_scores_of_the_first_pages_make_sense():
@@ -145,7 +239,7 @@ def test_a_fresh_filter_can_be_saved():
 
 def test_a_state_that_does_not_fit():
     state = TopicFilter(topic("whales")).state_dict()
-    del state["buckets"]
+    del state[".buckets"]
     with pytest.raises(StateError, match="does not fit"):
         TopicFilter(topic("whales")).load_state_dict(state)
     with pytest.raises(StateError, match="it is of the topic"):

@@ -18,6 +18,7 @@ from pollwise.insight.capacity import taken_words
 from pollwise.insight.collection import CollectionStatus
 from pollwise.insight.hosts import HostColumn, ListedHost
 from pollwise.insight.snapshot import Snapshot
+from pollwise.insight.words import count
 from pollwise.search.query_broker import MOST_OFFSET, Found
 from pollwise.search.query_processor import OverloadedError
 from pollwise.search.results import Result
@@ -29,6 +30,7 @@ __all__ = ["collection_routes", "marked"]
 _PATH = "/collection"
 _RESULTS = 10
 _LATELY = 10
+_LATEST = 100
 _HOSTS = 10
 
 
@@ -37,7 +39,8 @@ class _Holding:
     """What there is in the collection; `status` is None before its first run."""
 
     status: CollectionStatus | None
-    lately: Sequence[PageRecord]
+    found: Sequence[PageRecord]
+    gained: str
     hosts: Sequence[ListedHost]
 
 
@@ -94,11 +97,18 @@ def marked(result: Result) -> list[tuple[str, bool]]:
 
 def _held(snapshot: Snapshot) -> _Holding:
     read = [record for record in snapshot.records if record.relevance is not None]
+    latest = heapq.nlargest(_LATEST, read, key=_first_seen_at)
+    about = sum(bool(record.relevance) for record in latest)
     return _Holding(
         snapshot.collection,
-        heapq.nlargest(_LATELY, read, key=lambda record: record.first_seen_at or 0.0),
+        heapq.nlargest(_LATELY, filter(lambda record: record.relevance, read), key=_first_seen_at),
+        f"About the topic: {about:,} of the {count(len(latest), 'document')} read last.",
         snapshot.hosts.rows(order=HostColumn.pages, limit=_HOSTS).results,
     )
+
+
+def _first_seen_at(record: PageRecord) -> float:
+    return record.first_seen_at or 0.0
 
 
 def _later(found: Found | None, query: str, offset: int) -> str:

@@ -10,7 +10,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from pollwise.console.explanation import collected_reason_told, reason_told, sources_told
+from pollwise.console.explanation import (
+    collected_reason_told,
+    match_told,
+    reason_told,
+    sources_told,
+)
 from pollwise.dashboard.answers import Answers
 from pollwise.dashboard.api.parameters import whole_number_asked
 from pollwise.dashboard.charts.time_line import time_line
@@ -93,6 +98,7 @@ def one_page_routes(answers: Answers) -> list[Route]:
             too_large=too_large,
             versions=[one.version for one in seen.line.versions],
             why="" if explanation is None else _why(explanation),
+            match=match_told(explanation) if isinstance(explanation, CollectedExplanation) else "",
             learned=_learned(explanation) if isinstance(explanation, Explanation) else "",
             masked=_masked(explanation),
             most_entries=_most_entries(seen.record),

@@ -56,6 +56,8 @@ _SCOUT = 0.01
 """The bonus of a page for the links that it may bring, for each e-fold of the links to it; it is
 halved after this many fetches:"""
 _SCOUTED = 20.0
+_LATEST = 10.0
+"""Of these numbers of fetches; it is nothing by then."""
 _RISE = 4
 """Neighbours of a relevant link that are valued anew, on either side."""
 _MOST_LISTS = 32
@@ -121,23 +123,42 @@ def withdraw(web: Web, page: int) -> None:
 
 
 @kernel(forceinline=True, allocates=False)
-def _scouting(web: Web, n_in: float) -> float:
+def _scouting(web: Web, page: int) -> float:
     """The bonus of a page for the links that it may bring, at the beginning of a told crawl.
 
     Where no text matches the topic yet, one that does is found soonest among the links of pages to
-    which many link, as these also link to many.
+    which many link, as these also link to many. Links without a word do not count: those of a
+    calendar lead to more of it.
     """
     late = web.totals[FETCHES] / _SCOUTED
+    if web.totals[AIMED] == 0 or late > _LATEST:
+        return 0.0
+    n_in = 0.0
+    link, seen = web.pages[page].last_link, 0
+    while link >= 0 and seen < _MOST_LISTS:
+        anchor = web.anchors[web.links[link].anchor]
+        for at in range(anchor.first_word, anchor.end_word):
+            if web.words[web.anchor_words[at]].plain:
+                n_in += 1.0
+                break
+        link = web.links[link].earlier
+        seen += 1
     return web.totals[AIMED] * _SCOUT * math.log1p(n_in) / (1.0 + late * late)
 
 
 @kernel(forceinline=True, allocates=False)
 def _novelty(web: Web, page: int) -> float:
-    """The bonus of a page for how little was fetched of the directory above its own."""
+    """The bonus of a page for how little was fetched of the directory above its own.
+
+    There is always another one of those that have a number for a name: they count as one.
+    """
     directory = web.pages[page].directory
     above = web.directories[directory].parent
-    if above >= 0:
+    while above >= 0:
         directory = above
+        if not web.directories[directory].numbered:
+            break
+        above = web.directories[directory].parent
     fetched = web.directories[directory].count
     return _NOVELTY * max(_mean(web), _LEAST_MEAN) / math.sqrt(1 + fetched)
 
@@ -147,7 +168,7 @@ def _value(web: Web, weights: Floats, page: int, row: Row) -> float:
     if not math.isnan(web.pages[page].planned):
         return web.pages[page].planned
     gather(web, page, row)
-    value = _novelty(web, page) + _scouting(web, web.pages[page].n_in)
+    value = _novelty(web, page) + _scouting(web, page)
     for place in range(N_EVIDENCE):
         value += weights[place] * row[place]
     return value

@@ -88,7 +88,16 @@ _LINK = np.dtype(
 """`around` is the text around the link, and `earlier` the link to the same target that was found
 before."""
 
-_TALLY = np.dtype([("parent", np.int32), ("count", np.int32), ("sum", np.float64)])
+_TALLY = np.dtype(
+    [
+        ("parent", np.int32),
+        ("count", np.int32),
+        ("sum", np.float64),
+        ("numbered", np.bool_),
+    ]
+)
+"""A directory: the fetched pages in it and below, and their relevance. One that is `numbered` has a
+name without letters, such as 2026, and is one of many alike."""
 _WORD = np.dtype(
     [
         ("count", np.int32),
@@ -334,6 +343,8 @@ class KnownWeb:
         directory = self._directories[key] = len(self._directories)
         self._grow(directories=directory + 1)
         self.web.directories["parent"][directory] = parent
+        name = key.rpartition("/")[2]
+        self.web.directories["numbered"][directory] = name != "" and not any(map(str.isalpha, name))
         return directory
 
     def _word(self, text: str) -> int:

@@ -39,11 +39,14 @@ def url_parts(url: str) -> UrlParts:
 words=('random', 'normal', 'distribution', 'normal distribution'))
     """
     host, _, path = url.partition("://")[2].partition("/")
-    *inner, last = unquote(path.partition("#")[0]).split("/")
+    path, _, query = path.partition("#")[0].partition("?")
+    *inner, last = unquote(path).split("/")
     stem = _ENDING.sub("", last) if "." in last else last
     segments = [segment for segment in inner if segment][: _MOST_DIRECTORIES - 1]
     if stem not in ("", "index"):
         segments.append(stem)
+    if query:
+        segments.append(unquote(query))
     directories = tuple(accumulate(segments, "{}/{}".format))
     found = dict.fromkeys(chain.from_iterable(map(phrases, segments)))
     return UrlParts(host, directories, tuple(found))

@@ -50,6 +50,12 @@ LATELY = 900.0
 _SELDOM = 0.03
 """The share that is older, as it comes from a cache."""
 
+_TOLD_OLD = math.log(0.99 / _SELDOM)
+"""Log-odds against untrue times of a poll that finds no change and is told of none: of one in 33 of
+the pages made on demand, which come from a cache."""
+_TOLD_NEW = math.log((1.0 - _SELDOM) / 0.01)
+"""Log-odds for untrue times of such a poll that is told of a change just now."""
+
 _SAME, _SAME_SHARE = HOUR, 0.05
 """The times of what was deployed together differ by less than so many seconds, and than this share
 of the time since then."""
@@ -75,6 +81,23 @@ def is_doubted(own: Any) -> bool:
     return own.date_odds > 0
 
 
+@kernel(forceinline=True, allocates=False)
+def _moved(own: Any, by: float) -> Any:
+    """The log-odds that the times of a page are untrue, as they are kept, moved by so much."""
+    return code_of_odds(min(max(odds_of(own.date_odds) + by, -_MOST_ODDS), _MOST_ODDS))
+
+
+@kernel(allocates=False)
+def _of_unchanged(own: Any, polled_at: float, told: float) -> float:
+    """By how much the time told with a copy that equals the one before moves these log-odds."""
+    since = polled_at - told
+    if not 0.0 <= since < math.inf:
+        return 0.0
+    if told <= own.seen_at:
+        return -_TOLD_OLD
+    return _TOLD_NEW if since < LATELY else 0.0
+
+
 @kernel
 def learn_date(
     own: Any, belief: Floats, since: float, elapsed: float, changed: Floats, unchanged: Floats
@@ -93,7 +116,7 @@ def learn_date(
         untrue_told += belief[j] * untrue[j]
     odds = odds_of(own.date_odds)
     moved = math.log(max(untrue_told, 1e-30) / max(true_told, 1e-30))
-    own.date_odds = code_of_odds(min(max(odds + moved, -_MOST_ODDS), _MOST_ODDS))
+    own.date_odds = _moved(own, moved)
     return np.float32(math.exp(odds)) * untrue
 
 
@@ -129,6 +152,7 @@ def note_stamp(state: IndexState, own: Any, polled_at: float, told: float) -> No
 
     One shortly before the poll may be that of the answer, which says nothing of other pages.
     """
+    own.date_odds = _moved(own, _of_unchanged(own, polled_at, told))
     number = site_of(state.kinds, own)
     if number >= 0 and polled_at - told >= LATELY:
         site = state.sites[number]

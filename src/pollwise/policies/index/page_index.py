@@ -167,6 +167,12 @@ def by_clock(own: Any, common: Any) -> bool:
 
 
 @kernel(forceinline=True, allocates=False)
+def _not_by_clock(own: Any, common: Any) -> float:
+    """The probability that a page changes at any time, and not by the clock."""
+    return 1.0 / (1.0 + math.exp(odds_of(own.clock_odds) + common.clock_lift))
+
+
+@kernel(forceinline=True, allocates=False)
 def has_told(own: Any) -> bool:
     """Whether anything is known of a page: a poll was compared, or its first copy had a date."""
     return own.polls > 0 or own.dates > 0
@@ -272,15 +278,27 @@ def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
     step = common.step = time_step(elapsed)
     if not common.learning:
         return _told_index_at(own, common, step)
+    _weigh(own, common)
+    index = _index_at(common, step)
     if by_clock(own, common):
+        index *= _not_by_clock(own, common)
         tick = _awaited_tick(own)
         ticks = _ticks(tick, own.seen_at, now)
-        if ticks <= 0:
-            return 0.0
-        late = ((now - tick) % DAY) / DAY if common.late else 0.0
-        return _clock_index_at(own, common, _clock_row(ticks)) * (1.0 - late)
-    _weigh(own, common)
-    return _index_at(common, step)
+        if ticks > 0:
+            late = ((now - tick) % DAY) / DAY if common.late else 0.0
+            at_tick = _clock_index_at(own, common, _clock_row(ticks))
+            index = max(index, at_tick * (1.0 - late))
+    return index
+
+
+@kernel(allocates=False)
+def _time_to_tick(own: Any, common: Any, price: float) -> float:
+    """Seconds after its copy was made to the tick at which a page by the clock is worth a price."""
+    for row in range(1, len(CLOCK_DAYS)):
+        if _clock_index_at(own, common, row) >= price:
+            # A copy made at a tick has it behind it.
+            return float(CLOCK_DAYS[row] * DAY - (own.seen_at - _awaited_tick(own)) % DAY)
+    return math.inf
 
 
 @kernel(allocates=False)
@@ -293,14 +311,12 @@ def time_to_reach(
     sooner if it is `near` a time (0: nothing is known of it).
     """
     own, common = pages[page], shared[0]
+    by_tick = math.inf
     if common.learning:
-        if by_clock(own, common):
-            for row in range(1, len(CLOCK_DAYS)):
-                if _clock_index_at(own, common, row) >= price:
-                    # A copy made at a tick has it behind it.
-                    return CLOCK_DAYS[row] * DAY - (own.seen_at - _awaited_tick(own)) % DAY
-            return math.inf
         _weigh(own, common)
+        if by_clock(own, common):
+            by_tick = _time_to_tick(own, common, price)
+            price /= _not_by_clock(own, common)
     low, high = -1, TIME_COUNT
     stride, step = TIME_COUNT, TIME_COUNT // 2
     if near > 0.0:
@@ -314,7 +330,7 @@ def time_to_reach(
         stride *= 2
         if not low < step < high:
             step = (low + high) // 2
-    return time_at(high) if high < TIME_COUNT else math.inf
+    return min(time_at(high), by_tick) if high < TIME_COUNT else by_tick
 
 
 @kernel(forceinline=True, allocates=False)

@@ -115,7 +115,7 @@ def requesting_session(place: PostgresDatabase) -> Session:
             if version < known:
                 raise StoreVersionError(
                     f"{place} has format {version}, older than format {known} of this pollwise:"
-                    " start 'pollwise watch' once to convert it"
+                    " 'pollwise watch', 'collect' or 'serve', whichever polls it, converts it"
                 )
     except BaseException:
         session.close()

@@ -49,6 +49,9 @@ class PostgresStore(TableStore):
     def history(self) -> Iterator[Fetched]:
         self._refuse()
 
+    def terms_of(self, page_id: int) -> tuple[bool, bytes] | None:
+        self._refuse()
+
     def terms(self) -> Iterator[tuple[int, bytes]]:
         self._refuse()
 

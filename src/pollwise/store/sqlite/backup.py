@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pollwise.checks import require_no_link
 from pollwise.errors import InputError
-from pollwise.store.sqlite.copying import BESIDE, copy_into
+from pollwise.store.sqlite.copying import BESIDE, copy_into, remove_left_drafts
 from pollwise.store.sqlite.database import check_readable
 from pollwise.store.sqlite.failures import reported
 from pollwise.store.sqlite.file_format import connect_to_read
@@ -30,6 +30,7 @@ def copy_database(db: str | os.PathLike[str], file: Path, *, force: bool = False
     try:
         with reported(target):
             _check_target(source, target, force=force)
+            remove_left_drafts(target.parent)
         with reported(source), closing(connect_to_read(source)) as connection:
             copy_into(connection, source, target)
     finally:

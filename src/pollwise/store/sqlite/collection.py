@@ -140,6 +140,13 @@ def read_history(connection: Connection) -> Iterator[Fetched]:
         yield Fetched(page_id, relevance, links)
 
 
+def read_terms_of(connection: Connection, page_id: int) -> tuple[bool, bytes] | None:
+    """See `Store.terms_of`."""
+    for indexed, terms in connection.rows("terms_of", page_id=page_id):
+        return bool(indexed), bytes(terms)
+    return None
+
+
 def read_terms(connection: Connection) -> Iterator[tuple[int, bytes]]:
     """See `Store.terms`."""
     yield from connection.rows_by_key("terms_after", _AT_ONCE)

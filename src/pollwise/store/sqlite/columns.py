@@ -104,6 +104,7 @@ COLUMNS = {
         "head": "bytes?",
         "revisits": "time",
         "history_after": "whole whole number? bytes?",
+        "terms_of": "flag bytes",
         "terms_after": "whole bytes",
         "documents_after": (
             "whole text text? bytes? number? whole time? time time? whole whole flag text?"

@@ -2,15 +2,18 @@
 
 import os
 import sqlite3
+import stat
 import tempfile
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
+from pollwise.errors import StoreInUseError
 from pollwise.store.sqlite.failures import damaged, reported
 from pollwise.store.sqlite.file_format import connect
 from pollwise.store.sqlite.lock import FileUse
 
-__all__ = ["BESIDE", "copy_into"]
+__all__ = ["BESIDE", "copy_into", "remove_left_drafts"]
 
 BESIDE = ("-wal", "-shm", "-journal")
 """The ends of the names of files that SQLite keeps beside a database."""
@@ -29,11 +32,7 @@ def copy_into(connection: sqlite3.Connection, source: Path, target: Path) -> Non
     there is replaced, if it is no database in use. `StoreError` if the database cannot be read or
     is damaged, or the file cannot be written.
     """
-    with reported(target):
-        descriptor, name = tempfile.mkstemp(prefix=_DRAFT, dir=target.parent)  # mode 0600
-        draft = Path(name)
-        os.close(descriptor)
-    try:
+    with _draft_in(target) as (draft, use):
         try:
             _copy(connection, source, draft)
         except sqlite3.DatabaseError as error:
@@ -41,10 +40,49 @@ def copy_into(connection: sqlite3.Connection, source: Path, target: Path) -> Non
             with reported(source if blames_source else target):
                 raise
         with reported(target):
+            # Where locks are of a process, SQLite has just ended it with its own.
+            use.confirm()
             _check(draft, source)
             _put(draft, target)
+
+
+def remove_left_drafts(folder: Path) -> None:
+    """Remove what processes of this user left in a folder that died while they made a copy."""
+    for left in folder.glob(f"{_DRAFT}*"):
+        # It is still being made, or has come into its place meanwhile.
+        with suppress(StoreInUseError, FileNotFoundError):
+            status = left.lstat()
+            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+                continue
+            use = FileUse.writing(left)
+            try:
+                left.unlink()
+            finally:
+                use.release()
+
+
+@contextmanager
+def _draft_in(target: Path) -> Iterator[tuple[Path, FileUse]]:
+    """A file beside the target, locked so that it is not taken for one that was left."""
+    with reported(target):
+        draft, use = _locked_draft(target.parent)
+    try:
+        yield draft, use
     finally:
+        use.release()
         draft.unlink(missing_ok=True)
+
+
+def _locked_draft(folder: Path) -> tuple[Path, FileUse]:
+    while True:
+        descriptor, name = tempfile.mkstemp(prefix=_DRAFT, dir=folder)  # mode 0600
+        os.close(descriptor)
+        draft = Path(name)
+        with suppress(StoreInUseError, FileNotFoundError):  # another process was quicker
+            use = FileUse.writing(draft)
+            if use.is_of(draft):
+                return draft, use
+            use.release()
 
 
 def _copy(connection: sqlite3.Connection, source: Path, draft: Path) -> None:

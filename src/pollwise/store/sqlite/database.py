@@ -113,7 +113,7 @@ def _check_format(path: Path) -> None:
     if version < known:
         raise StoreVersionError(
             f"{path} has format {version}, older than format {known} of this pollwise:"
-            " start 'pollwise watch' once to convert it"
+            " 'pollwise watch', 'collect' or 'serve', whichever polls it, converts it"
         )
 
 

@@ -419,6 +419,10 @@ SELECT p.fetch_number, p.id, p.relevance, l.data
 FROM pages AS p LEFT JOIN links AS l ON l.page_id = p.id
 WHERE p.fetch_number > :after AND p.removed_at IS NULL ORDER BY p.fetch_number LIMIT :limit;
 
+-- name: terms_of
+-- Whether a collected page may be found, and its packed terms.
+SELECT indexed, terms FROM documents WHERE page_id = :page_id;
+
 -- name: terms_after
 -- The packed terms of collected pages.
 SELECT page_id, terms FROM documents WHERE page_id > :after ORDER BY page_id LIMIT :limit;

@@ -37,6 +37,8 @@ TOKENIZER = "porter unicode61 remove_diacritics 2"
 _TOPIC_SHARE = 0.25
 _TITLE_WEIGHT = 4.0
 _SNIPPET_WORDS = 40
+_SENTENCE = 60
+"""The least characters of a block with a sentence: some ten words."""
 _MOST_WORDS = 64
 _MOST_HITS = 10_000
 _START, _END = "\x02", "\x03"
@@ -123,24 +125,56 @@ def _words(text: str) -> str:
 def _snippets(
     texts: Sequence[tuple[str, str]], expression: str
 ) -> list[tuple[str, tuple[tuple[int, int], ...]]]:
-    """The part of each text that matches best, and where in it the words are."""
+    """The part of each text that matches best, and where in it the words are.
+
+    It is one of its sentences, unless only the whole text has what is looked for.
+    """
     # The index stores no texts for snippets; a new one of the few hits, with the same rules, does.
-    folded = [(title, " ".join(re.split(r"[\s\0-\x1f]+", text)).strip()) for title, text in texts]
+    entries = [
+        (number, title, _folded(_sentences(text)), _folded(text))
+        for number, (title, text) in enumerate(texts)
+    ]
     with closing(sqlite3.connect(":memory:")) as memory:
         memory.execute(
-            f"CREATE VIRTUAL TABLE hits USING fts5 (title, text, tokenize = '{TOKENIZER}')"
+            "CREATE VIRTUAL TABLE hits"
+            f" USING fts5 (title, sentences, text, tokenize = '{TOKENIZER}')"
         )
         memory.executemany(
-            "INSERT INTO hits (rowid, title, text) VALUES (?, ?, ?)",
-            [(number, *entry) for number, entry in enumerate(folded)],
+            "INSERT INTO hits (rowid, title, sentences, text) VALUES (?, ?, ?, ?)", entries
         )
-        marked = dict(
-            memory.execute(
-                "SELECT rowid, snippet(hits, 1, ?, ?, '…', ?) FROM hits WHERE hits MATCH ?",
-                (_START, _END, _SNIPPET_WORDS, expression),
-            ).fetchall()
-        )
+        matching = {
+            column: {
+                number
+                for (number,) in memory.execute(
+                    "SELECT rowid FROM hits WHERE hits MATCH ?", (f"{column} : ({expression})",)
+                )
+            }
+            for column in ("sentences", "text")
+        }
+        rows = memory.execute(
+            "SELECT rowid, snippet(hits, 1, :start, :end, '…', :words),"
+            " snippet(hits, 2, :start, :end, '…', :words) FROM hits WHERE hits MATCH :expression",
+            {"start": _START, "end": _END, "words": _SNIPPET_WORDS, "expression": expression},
+        ).fetchall()
+    only_text = matching["text"] - matching["sentences"]
+    marked = {
+        number: text if number in only_text else sentences or text
+        for number, sentences, text in rows
+    }
     return [_unmarked(marked.get(number, "")) for number in range(len(texts))]
+
+
+def _sentences(text: str) -> str:
+    """The blocks of a text (a line each) that are long enough to be no menu, title or label.
+
+    The number of words tells the main text of a page best (C. Kohlschütter, P. Fankhauser, W.
+    Nejdl, Boilerplate detection using shallow text features, WSDM 2010: more than about ten).
+    """
+    return "\n".join(block for block in text.split("\n") if len(block) >= _SENTENCE)
+
+
+def _folded(text: str) -> str:
+    return " ".join(re.split(r"[\s\0-\x1f]+", text)).strip()
 
 
 def _unmarked(marked: str) -> tuple[str, tuple[tuple[int, int], ...]]:

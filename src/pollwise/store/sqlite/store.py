@@ -16,6 +16,7 @@ from pollwise.store.records import Discoveries, Discovery, Fetched, Hit
 from pollwise.store.sqlite.collection import (
     read_history,
     read_terms,
+    read_terms_of,
     save_discoveries,
     save_new_pages,
     settle,
@@ -84,6 +85,9 @@ class SqliteStore(TableStore):
 
     def history(self) -> Iterator[Fetched]:
         return read_history(self._connection)
+
+    def terms_of(self, page_id: int) -> tuple[bool, bytes] | None:
+        return read_terms_of(self._connection, page_id)
 
     def terms(self) -> Iterator[tuple[int, bytes]]:
         return read_terms(self._connection)

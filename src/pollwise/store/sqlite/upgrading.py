@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from pollwise.errors import StoreError
-from pollwise.store.sqlite.copying import copy_into
+from pollwise.store.sqlite.copying import copy_into, remove_left_drafts
 from pollwise.store.sqlite.file_format import latest_format, pragma
 from pollwise.version import __version__
 
@@ -23,6 +23,7 @@ def keep_older(connection: sqlite3.Connection, path: Path) -> Path | None:
     """
     if not 0 < pragma(connection, "user_version") < latest_format():
         return None
+    remove_left_drafts(path.parent)
     needed = _CONVERSION * pragma(connection, "page_count") * pragma(connection, "page_size")
     free = shutil.disk_usage(path.parent).free
     if free < needed:

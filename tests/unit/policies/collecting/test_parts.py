@@ -35,6 +35,8 @@ def test_any_text_has_words_and_parts(text):
 def test_parts_of_urls():
     assert url_parts("http://h/a/index.html").directories == ("a",)
     assert url_parts("http://h/a/").directories == ("a",)
+    assert url_parts("http://h/a/b?c=1/2").directories == ("a", "a/b", "a/b/c=1/2")
+    assert url_parts("http://h/?c=1").directories == ("c=1",)
     assert url_parts("http://h").host == "h"
     assert url_parts("http://h/Caf%C3%A9").words == ("café",)
 

@@ -381,3 +381,51 @@ def test_a_restart_tries_no_page_again_that_was_gone():
     second.link(0, links)
     for now in (10_000.0, 20_000.0):
         assert 1 not in second.select(now, 5).page_ids.tolist()
+
+
+DOCUMENTS, DAYS = 120, 600
+
+
+def with_calendar(url_of_day: str) -> tuple[list[str], dict[int, Links], set[int]]:
+    """The URLs of a site with a tree of documents and a calendar, their links, the calendar's ids.
+
+    A date leads to the sixty days around it, by their numbers; each document leads to the calendar.
+    """
+    urls = ["http://h.example/"]
+    urls += [f"http://h.example/docs/{number}.html" for number in range(DOCUMENTS)]
+    first = np.datetime64("2025-01-01")
+    for day in range(DAYS):
+        year, month, date = str(first + day).split("-")
+        urls.append(f"http://h.example/{url_of_day.format(y=year, m=month, d=date)}")
+    begin = len(urls) - DAYS
+    today = begin + DAYS // 2
+    links = {0: Links(np.array([1, today]), ("articles", "events"))}
+    for number in range(DOCUMENTS):
+        below = [n + 1 for n in range(3 * number + 1, 3 * number + 4) if n < DOCUMENTS]
+        anchors = (*(f"article {n}" for n in below), "events")
+        links[number + 1] = Links(np.array([*below, today]), anchors)
+    for day in range(DAYS):
+        around = [n for n in range(day - 30, day + 31) if 0 <= n < DAYS and n != day]
+        anchors = tuple(str(1 + n % 31) for n in around)
+        links[begin + day] = Links(np.array(around) + begin, anchors)
+    return urls, links, set(range(begin, len(urls)))
+
+
+@pytest.mark.parametrize("url_of_day", ["calendar?date={y}-{m}-{d}", "events/{y}/{m}/{d}/"])
+def test_a_calendar_does_not_take_the_first_requests(url_of_day):
+    """It had taken 75 and 95 of the first hundred."""
+    urls, links, calendar = with_calendar(url_of_day)
+    topic = {"whale": 1.0}
+    robot = Robot(generator=np.random.default_rng(1), revisit=False, topic=topic)
+    robot.add([Page(0, urls[0])])
+    known, fetched = {0}, []
+    for now in range(100):
+        [page_id] = robot.select(float(now), 1).page_ids.tolist()
+        about = 0 < page_id <= DOCUMENTS and page_id % 10 == 0
+        robot.observe([Observation(page_id, float(now), Outcome.CHANGED, relevance=0.8 * about)])
+        targets = links[page_id].targets.tolist()
+        robot.add([Page(n, urls[n]) for n in targets if n not in known])
+        known.update(targets)
+        robot.link(page_id, links[page_id])
+        fetched.append(page_id)
+    assert len(calendar & set(fetched)) < 25

@@ -86,18 +86,57 @@ def test_a_page_with_one_date_is_awaited_when_a_date_will_tell():
     policy = of_two_sites()
     state = policy.state
     policy.estimate(5, 3 * DAY)
-    own = state.pages[5]
-    state.shared["clock_lift"] = clock_lift(state, 5)
-    assert by_clock(own, state.shared[0])
-    tick = tick_of(own)
+    own, common = state.pages[5], state.shared[0]
+    lift = state.shared["clock_lift"] = clock_lift(state, 5)
+    assert by_clock(own, common)
+    tick, odds = tick_of(own), own["clock_odds"] * ODDS_UNIT + lift
     for hours, waits in ((1, True), (7, True), (9, False)):
         now = DAY + tick + hours * HOUR
-        assert (index_of(state.pages, state.shared, 5, now) == 0.0) == waits
-    wait = time_to_reach(state.pages, state.shared, 5, 1e-9)
+        common["clock_lift"] = -20.0
+        at_any_time = index_of(state.pages, state.shared, 5, now)
+        common["clock_lift"] = lift
+        index = index_of(state.pages, state.shared, 5, now)
+        # It may have no clock, and then be worth a poll before.
+        assert (index == pytest.approx(at_any_time * share(-odds))) == waits
+        assert index >= at_any_time * share(-odds) * 0.999
+    price = index / 2.0
+    wait = time_to_reach(state.pages, state.shared, 5, price)
     assert (own["seen_at"] + wait - tick) % DAY == pytest.approx(TELLS_AFTER, abs=2.0)
     own["clock_odds"] = code_of_odds(1.0)
-    wait = time_to_reach(state.pages, state.shared, 5, 1e-9)
+    wait = time_to_reach(state.pages, state.shared, 5, price)
     assert (own["seen_at"] + wait - tick) % DAY == pytest.approx(0.0, abs=2.0)
+
+
+@pytest.mark.parametrize("objective", [Freshness(), Delay(), Age(), Detection()])
+def test_a_page_by_the_clock_is_polled_at_other_times_where_polls_are_cheap(objective):
+    policy = BayesianIndex(objective=objective)
+    policy.add([Page(0, site="a")])
+    nightly(policy, 0, [20, 70.5, 140])
+    state = policy.state
+    policy.estimate(0, 6 * DAY)
+    own = state.pages[0]
+    odds = own["clock_odds"] * ODDS_UNIT
+    assert odds > 0.0
+    own["clock_odds"] = code_of_odds(-6.0)
+    dear, cheap = 8 * HOUR, 0.5 * HOUR
+    prices = [
+        index_of(state.pages, state.shared, 0, own["seen_at"] + wait) for wait in (dear, cheap)
+    ]
+    own["clock_odds"] = code_of_odds(odds)
+    waits = [time_to_reach(state.pages, state.shared, 0, price) for price in prices]
+    chance = share(-odds)
+    own["clock_odds"] = code_of_odds(-6.0)
+    expected = time_to_reach(state.pages, state.shared, 0, prices[1] / chance)
+    assert waits[1] == pytest.approx(expected)
+    assert cheap < waits[1] < waits[0]
+    at_tick = (tick_of(own) - own["seen_at"]) % DAY
+    assert waits[0] == pytest.approx(at_tick, abs=2.0)
+
+
+def test_others_say_nothing_of_a_page_whose_times_are_doubted():
+    policy = of_two_sites()
+    policy.state.pages["date_odds"][5] = code_of_odds(1.0)
+    assert clock_lift(policy.state, 5) == 0.0
 
 
 @pytest.mark.parametrize(

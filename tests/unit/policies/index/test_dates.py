@@ -68,6 +68,36 @@ def test_true_times_are_believed_however_fast_a_page_is(changes_a_day, days):
     assert estimate == pytest.approx(changes_a_day / DAY, rel=0.5)
 
 
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (-2.0 * DAY, -math.log(0.99 / 0.03)),  # of before the copy: not that of the answer
+        (DAY - 60.0, math.log(0.97 / 0.01)),  # just now, and nothing changed
+        (DAY - 8 * 3600.0, 0.0),  # as of a site that stamps its pages
+        (DAY + 1.0, 0.0),
+        (None, 0.0),
+    ],
+)
+def test_what_is_told_with_an_unchanged_copy_moves_the_odds(told, expected):
+    policy = BayesianIndex()
+    policy.add([Page(0, seen_at=0.0)])
+    policy.observe([Observation(0, DAY, Outcome.UNCHANGED, told)])
+    moved = odds_of(policy.state.pages[0]["date_odds"]) - FIRST_DATE_ODDS
+    assert moved == pytest.approx(expected, abs=1e-3)
+
+
+def test_true_times_are_believed_where_polls_come_just_after_the_changes():
+    """As they do where the pages of a site change together."""
+    policy = BayesianIndex()
+    policy.add([Page(0, seen_at=0.0)])
+    for day in range(1, 11):
+        for hour in range(1, 24):
+            told = (day - 1) * DAY
+            policy.observe([Observation(0, told + hour * 3600.0, Outcome.UNCHANGED, told or None)])
+        policy.observe([Observation(0, day * DAY + 120.0, Outcome.CHANGED, day * DAY)])
+    assert not is_doubted(policy.state.pages[0])
+
+
 @pytest.mark.parametrize("is_rebuilt", [True, False])
 def test_a_site_that_stamps_all_its_pages_each_night_is_not_believed(is_rebuilt):
     """Else its times are those of the changes, one a day for each page, and no clock is behind."""

@@ -203,7 +203,8 @@ def test_a_copy_made_at_the_tick_waits_for_the_next_one():
     policy = certain_of(40, Detection(), clock_odds=5.0, tick=21_600.0, seen_at=21_600.0)
     state = policy.state
     assert ticks_between(state.pages[0], 21_600.0, 21_600.0 + DAY) == 1
-    assert time_to_reach(state.pages, state.shared, 0, 1e-6) == DAY
+    price = clock_table(Detection())[0][1, 40] / 2.0
+    assert time_to_reach(state.pages, state.shared, 0, price) == DAY
 
 
 def test_a_price_never_reached_is_never_due():

@@ -12,7 +12,8 @@ from pollwise.store.tables.queries import parse_queries
 OF_COLLECTIONS = {
     "collect_page", "count_matches", "document", "drop_text", "history_after", "index_text",
     "insert_plain_page", "rescore_page", "save_document", "save_links", "search", "search_state",
-    "searchable_pages", "set_searchable", "terms_after", "unsettled",
+    "searchable_pages", "set_searchable", "terms_after", "terms_of",
+    "unsettled",
 }  # fmt: skip
 OF_THE_SERVER = {
     "announce_budget", "become_writer", "begin_writing", "channel", "count_batch", "format",

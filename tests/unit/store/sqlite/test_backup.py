@@ -169,6 +169,43 @@ def test_what_interrupts_it_leaves_nothing(
     assert names(tmp_path) == ["pollwise.db"]
 
 
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from pollwise.store.sqlite import copying
+from pollwise.store.sqlite.backup import copy_database
+copying._check = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+copy_database(sys.argv[1], Path(sys.argv[2]))
+"""
+
+
+def test_what_a_killed_copy_left_goes_with_the_next_one(ours: Path, tmp_path: Path) -> None:
+    backups = tmp_path / "backups"
+    backups.mkdir()
+    subprocess.run([sys.executable, "-c", _KILLED, ours, backups / "copy.db"], check=False)
+    [left] = names(backups)
+    assert left.startswith(".pollwise-copy-")
+    (backups / ".pollwise-copy-of-mine").symlink_to(ours)
+    copy_database(ours, backups / "copy.db")
+    assert names(backups) == [".pollwise-copy-of-mine", "copy.db"]
+
+
+def test_two_copies_into_one_folder_do_not_mix(
+    ours: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = copying._check
+
+    def copied_meanwhile(draft: Path, source: Path) -> None:
+        monkeypatch.setattr(copying, "_check", check)
+        copy_database(ours, tmp_path / "second.db")
+        check(draft, source)
+
+    monkeypatch.setattr(copying, "_check", copied_meanwhile)
+    copy_database(ours, tmp_path / "first.db")
+    assert names(tmp_path) == ["first.db", "pollwise.db", "second.db"]
+    assert soundness(tmp_path / "first.db") == soundness(tmp_path / "second.db") == "ok"
+
+
 def test_a_damaged_database_is_not_copied_over_a_sound_copy(ours: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     copy_database(ours, copy)

@@ -231,6 +231,7 @@ class TestCollected:
         store.commit(Batch(discovered=(collected(2, terms=b"two"), collected(1, terms=b"\0"))))
         store.commit(Batch(discovered=(collected(2, terms=b"2"),)))
         assert list(store.terms()) == [(1, b"\0"), (2, b"2")]
+        assert (store.terms_of(2), store.terms_of(0)) == ((True, b"2"), None)
 
     def test_rescored_are_only_collected_pages(self, store: Store) -> None:
         store.commit(Batch(discovered=(collected(0),)))

@@ -57,6 +57,7 @@ def reads(store: Store) -> Iterator[Call]:
     yield lambda: store.initial_state(1)
     yield lambda: list(store.events(1))
     yield lambda: list(store.history())
+    yield lambda: store.terms_of(0)
     yield lambda: list(store.terms())
     yield lambda: list(store.documents())
     yield lambda: store.search("whale")

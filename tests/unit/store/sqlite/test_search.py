@@ -180,6 +180,19 @@ class TestSnippets:
             assert len(hit.snippet) < 500
             assert hit.snippet.isprintable()
 
+    def test_they_are_of_sentences_before_menus(self, tmp_path: Path) -> None:
+        menu = "Home\nWhales\nWhale watching tours\nSquid"
+        sentence = (
+            "Where the coast is steep and the water is deep, a whale may come near the shore."
+        )
+        with filled(tmp_path / "w.db", {"coast": ("Coasts", f"{menu}\n{sentence}")}) as store:
+            [hit] = store.search("whale")
+            assert (hit.snippet, marked(hit)) == (sentence, ["whale"])
+            [hit] = store.search("coasts")
+            assert hit.snippet == sentence
+            [hit] = store.search("whale squid")  # which no sentence has
+            assert marked(hit) == ["Whales", "Whale", "Squid", "whale"]
+
     def test_a_word_of_the_title_alone_leaves_the_begin_of_the_text(self, store: Store) -> None:
         [hit] = store.search("sharks -blue")
         assert hit.snippet.startswith("Sharks swim")

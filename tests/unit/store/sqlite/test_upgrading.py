@@ -89,6 +89,20 @@ def test_without_room_for_the_copy_it_is_not_converted(
     assert os.listdir(older.parent) == ["pollwise.db"]
 
 
+def test_what_a_killed_conversion_left_is_no_lack_of_room(
+    older: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = older.with_name(".pollwise-copy-of-before")
+    left.write_bytes(b"half")
+
+    def usage(place: Path) -> _Usage:
+        return _Usage(10**9, 0, 0 if left.exists() else 10**9)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    Store.open(older).close()
+    assert sorted(os.listdir(older.parent)) == [f"{_PLACE}.db", "pollwise.db"]
+
+
 def test_a_new_one_needs_no_copy(tmp_path: Path) -> None:
     Store.open(tmp_path / "pollwise.db").close()
     Store.open(tmp_path / "pollwise.db").close()

@@ -6,9 +6,20 @@ identification schemes, JADT 1995: small words are as good as letter trigrams fr
 on).
 """
 
-import re
+from collections import Counter
 
-__all__ = ["language_of"]
+__all__ = ["LANGUAGE_NAMES", "language_of"]
+
+LANGUAGE_NAMES = {
+    "en": "English",
+    "de": "German",
+    "fr": "French",
+    "es": "Spanish",
+    "it": "Italian",
+    "pt": "Portuguese",
+    "nl": "Dutch",
+}
+"""Those that are known, by their letters (ISO 639-1)."""
 
 _FREQUENT = {
     "en": "the of and to in is that for it was on with as are be this by from at have not or an"
@@ -32,7 +43,6 @@ for _language, _words in _FREQUENT.items():
         _LANGUAGES.setdefault(_word, []).append(_language)
 _CLEARLY = 1.5
 """How many times as many frequent words as the second a language must have."""
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 def language_of(text: str) -> str | None:
@@ -44,9 +54,8 @@ def language_of(text: str) -> str | None:
     ('en', 'de', None)
     """
     found = dict.fromkeys(_FREQUENT, 0.0)
-    for word in _WORD.findall(text.lower()):
-        languages = _LANGUAGES.get(word, ())
-        for language in languages:
-            found[language] += 1.0 / len(languages)
+    for word, count in Counter(filter(_LANGUAGES.__contains__, text.lower().split())).items():
+        for language in _LANGUAGES[word]:
+            found[language] += count / len(_LANGUAGES[word])
     best, second = sorted(found, key=found.__getitem__, reverse=True)[:2]
     return best if found[best] > _CLEARLY * found[second] else None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pollwise.search.languages import language_of
+from pollwise.relevance.languages import language_of
 
 TEXTS = {
     "en": "Password management in Django: the passwords of users are not stored as they are.",
