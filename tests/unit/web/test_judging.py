@@ -74,5 +74,14 @@ def test_of_a_list_each_new_item_is_judged_by_itself():
     assert judged_list(["above 100"], "1", "3") == ([True, True], True)
 
 
+def test_items_by_the_same_key_are_told_if_one_meets_a_condition():
+    of_one = b"<item><title>Kettle</title><description>%s</description></item>"
+    feed = FEED.replace(b"</channel>", of_one % b"30" + of_one % b"19" + of_one % b"25")
+    feed += b"</channel>"
+    new = (FoundItem("Kettle"),)
+    judgement = judged(page("below 20"), (), feed, "application/rss+xml", None, new)
+    assert not judgement.held_back
+
+
 def test_a_list_that_changed_without_a_new_item_is_held_back():
     assert judged_list(["has kettle"]) == ([], True)
