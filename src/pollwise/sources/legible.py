@@ -47,7 +47,7 @@ def legible_view(view: View) -> View:
 
 def without_unseen(text: str) -> str:
     """A text without the signs in it that are not seen."""
-    return _UNSEEN.sub("", text)
+    return text if text.isascii() else _UNSEEN.sub("", text)
 
 
 def _referred(found: re.Match[str]) -> str:
