@@ -163,5 +163,6 @@ async def test_a_poll_says_whether_its_change_is_held_back(site, clock, words, b
     async with web_poller(clock, crawl_delay=0.0, allow_private=True, recall=recall) as poller:
         result = (await poller.poll(page, copy)).result
         assert (result.observation.outcome, result.held_back) == (Outcome.CHANGED, held_back)
-        free = (await poller.poll(replace(page, notify_when=()), copy)).result
-        assert not free.held_back
+        for others in ((), ("blow 20",)):  # which only another program may have stored
+            free = (await poller.poll(replace(page, notify_when=others), copy)).result
+            assert not free.held_back

@@ -318,7 +318,7 @@ class WebPoller:
         """
         body, told, poll = result.body, result.content_type, report.result
         long = takes_long(body, told, Parts.of(page))
-        with suppress(PostponedError, TimeoutError, UnreadableError):
+        with suppress(PostponedError, TimeoutError, UnreadableError, InputError):
             async with time_limit(ends_at):
                 before = None if self._recall is None else await self._recall(page.id)
                 if before is not None:  # which may be of another kind, and large
