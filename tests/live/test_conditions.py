@@ -123,7 +123,8 @@ async def test_a_price_beside_a_clock_is_read_without_it(site, tmp_path):
 
 
 async def test_a_check_tries_conditions_before_a_page_is_watched(site):
-    site.says("/", "<p>25 left<p id=price>1.299,50 EUR", Content_Type="text/html")
+    text = "<p>25 left<p id=price>1.299,50&nbsp;EUR"
+    site.says("/", text, Content_Type="text/html")
 
     async def checked(*conditions: str, select: tuple[str, ...] = ()):
         return await asyncio.to_thread(
@@ -137,6 +138,7 @@ async def test_a_check_tries_conditions_before_a_page_is_watched(site):
     )
     seen = await checked("below 20", select=("#price",))
     assert seen.conditions == (Standing("below 20", "1.299,50", 1299.5, False),)
+    assert seen.kept == ("1.299,50 EUR",)
     with pytest.raises(InputError, match="notify-when 'blow 20': expected"):
         await checked("blow 20")
 
