@@ -1,5 +1,6 @@
 """How people see the conditions of notices."""
 
+import math
 from collections.abc import Sequence
 
 from pollwise.console.quantities import count
@@ -24,7 +25,7 @@ def standing_told(standing: Standing) -> str:
         return f"{count(standing.items, 'item')} of those there now would be told"
     if standing.reads is not None and standing.number is not None:
         says = printable(standing.reads)
-        if says != plain(standing.number):
+        if math.isfinite(standing.number) and says != plain(standing.number):
             says += f", that is {plain(standing.number)}"
         return f"{_holds(standing)}, as it reads {says}"
     if standing.blocks is None:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from pollwise.errors import InputError
 from pollwise.insight.words import count
+from pollwise.sources.legible import legible
 from pollwise.sources.reading import LARGE, read, read_plainly, takes_long
 from pollwise.sources.recognition import recognised
 from pollwise.sources.view import WHOLE, Kind, Parts, UnreadableError, View
@@ -35,7 +36,6 @@ __all__ = [
 
 _KEPT = 3
 """Words that are kept on both sides of what differs."""
-_CDATA = "<![CDATA[", "]]>"
 _MOST_CHARACTERS = 2_000
 """Of what is told of a block of text."""
 _KEPT_CHARACTERS = 30
@@ -250,10 +250,8 @@ def _texts(blocks: Sequence[str], kind: Kind) -> list[str]:
 
 def shown_text(block: str, kind: Kind) -> str:
     """What people are shown of a block of a page of this kind; empty: nothing."""
-    if kind == "xml":
-        bare = block.removeprefix(_CDATA[0]).removesuffix(_CDATA[1]).strip()
-        return "" if bare.startswith("<") else bare
-    return block.strip(" ,[]{}") if kind == "json" else block
+    text = legible(block, kind)
+    return text.strip(" ,[]{}") if kind == "json" else text
 
 
 def difference(before: Sequence[str], after: Sequence[str], title: str = "") -> Difference:

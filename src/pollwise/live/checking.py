@@ -21,9 +21,10 @@ from pollwise.live.web_polling import fetching
 from pollwise.policies.awaited import AwaitedPolicy
 from pollwise.settings import WatchSettings, damaged_run, latest_settings
 from pollwise.sources.conditions import Standing, standings
+from pollwise.sources.legible import legible
 from pollwise.sources.reading import LARGE, read, takes_long
 from pollwise.sources.selectors import read_selectors
-from pollwise.sources.view import WHOLE, Parts, UnreadableError, View
+from pollwise.sources.view import WHOLE, Kind, Parts, UnreadableError, View
 from pollwise.store import Place, Store
 from pollwise.store.records import FoundItem
 from pollwise.types import Mask, MaskState, PageMemory
@@ -377,6 +378,7 @@ def _told(address: str, known: _Known, first: FetchResult, readings: list[_Readi
     new = find_noise(pages, masks) if len(pages) == 3 else ()
     held = [mask for mask in masks if mask.state is not MaskState.REFUSED] + list(new)
     kept = _kept(pages[0], held)
+    restless = _restless(kept, _kept(pages[1], held)) if len(pages) > 1 else []
     found = [] if view.items is None else [item.found for item in view.items]
     return PageCheck(
         url=address,
@@ -396,13 +398,13 @@ def _told(address: str, known: _Known, first: FetchResult, readings: list[_Readi
         last_modified=first.last_modified,
         changed=None if memory.text_hash is None else compare(memory, view).changed,
         blocks=len(kept),
-        kept=_shown(kept),
-        ignored=_shown(readings[0].ignored),
+        kept=_shown(kept, view.kind),
+        ignored=_shown(readings[0].ignored, view.kind),
         items=None if view.items is None else len(found),
         newest=tuple(sorted(found, key=_time, reverse=True)[:_SHOWN]),
         masked=masked_parts(masks),
         noise=tuple(masked_part(None, mask) for mask in new),
-        restless=_shown(_restless(kept, _kept(pages[1], held)) if len(pages) > 1 else []),
+        restless=_shown(restless, view.kind),
         conditions=standings(known.notify_when, counted(view, masks)),
     )
 
@@ -423,5 +425,7 @@ def _restless(one: Sequence[str], other: Sequence[str]) -> list[str]:
     ]
 
 
-def _shown(blocks: Sequence[str]) -> tuple[str, ...]:
-    return tuple(" ".join(block.split())[:_LENGTH] for block in blocks[:_SHOWN])
+def _shown(blocks: Sequence[str], kind: Kind) -> tuple[str, ...]:
+    """The first blocks as people read them; tags of XML as they are, for they count."""
+    texts = (legible(block, kind) or block for block in blocks[:_SHOWN])
+    return tuple(" ".join(text.split())[:_LENGTH] for text in texts)

@@ -15,12 +15,15 @@ from decimal import Decimal
 from typing import Literal, get_args
 
 from pollwise.errors import InputError
+from pollwise.sources.legible import without_unseen
 from pollwise.sources.numbers import first_number, number_in
 from pollwise.sources.view import ListedItem, View
 
 __all__ = ["Condition", "Standing", "alone", "read_conditions", "standings"]
 
 _Verb = Literal["below", "above", "has", "lacks", "changed"]
+_MOST_SHOWN = 80
+"""Characters of a number that are shown."""
 _EXPECTED = '"below 20", "above 20", "has WORDS", "lacks WORDS" or "changed WORDS"'
 
 
@@ -28,10 +31,10 @@ _EXPECTED = '"below 20", "above 20", "has WORDS", "lacks WORDS" or "changed WORD
 class Standing:
     """How a condition stands in a text.
 
-    `reads` is the `number` that it reads there, as it is written (None: none). `holds`: as the text
-    is now; None: that cannot be said, as a number is missing, or as it is a condition on changes or
-    of a list. `blocks` have its words (None: it is of a number, or of a list). `items` of a list
-    would be told if they were new (None: it is no list).
+    `reads` is the beginning of the `number` that it reads there, as it is written (None: none).
+    `holds`: as the text is now; None: that cannot be said, as a number is missing, or as it is a
+    condition on changes or of a list. `blocks` have its words (None: it is of a number, or of a
+    list). `items` of a list would be told if they were new (None: it is no list).
     """
 
     condition: str
@@ -80,7 +83,7 @@ class Condition:
         read = first_number(view)
         if read is None:
             return Standing(self.told, None, None, None)
-        return Standing(self.told, read.text, float(read.number), self.holds(view))
+        return Standing(self.told, read.text[:_MOST_SHOWN], float(read.number), self.holds(view))
 
     def _blocks_with_words(self, blocks: Iterable[str]) -> Iterable[bool]:
         return (self.words in _folded(block) for block in blocks)
@@ -109,13 +112,14 @@ def standings(told: Sequence[str], view: View) -> tuple[Standing, ...]:
 def _condition(text: str, where: str) -> Condition:
     first, _, rest = text.partition(" ")
     rest = rest.strip()
-    if len(rest) > 2 and rest[0] == rest[-1] == '"':
+    if len(rest) > 1 and rest[0] == rest[-1] == '"':
         rest = rest[1:-1]
+    words = _folded(without_unseen(rest))
     for verb in get_args(_Verb):
-        if first.lower() == verb and rest:
+        if first.lower() == verb and words:
             if verb in ("below", "above"):
                 return Condition(text, verb, "", _threshold(rest, text, where))
-            return Condition(text, verb, _folded(rest))
+            return Condition(text, verb, words)
     raise InputError(f"{where} {text[:80]!r}: expected {_EXPECTED}")
 
 
@@ -126,7 +130,10 @@ def _threshold(told: str, text: str, where: str) -> Decimal:
     digits = plain.removeprefix("-").replace(".", "", 1)
     if read is None or not (digits.isascii() and digits.isdecimal()):
         verb = text.split(maxsplit=1)[0].lower()
-        raise InputError(f"{where} {text[:80]!r}: expected one number, as in {verb} 19.50")
+        raise InputError(
+            f"{where} {text[:80]!r}: expected one number, without a currency or a sign between"
+            f" thousands, as in {verb} 19.50"
+        )
     if read.number != (number := Decimal(plain)):
         whole, _, part = plain.partition(".")
         raise InputError(

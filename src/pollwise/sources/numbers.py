@@ -22,7 +22,8 @@ from pollwise.sources.view import View
 __all__ = ["Reading", "first_number", "number_in"]
 
 _SPACES = " \u00a0\u2007\u2009\u202f"
-_POINTS = ".,\u066b"
+_POINTS = ".,\uff0e\uff0c"
+"""Signs that set thousands apart in some places, and are the decimal sign in others."""
 _NUMBER = re.compile(
     rf"""
     (?:
@@ -30,19 +31,21 @@ _NUMBER = re.compile(
         (?: (?: [^\w\s.,-] | [A-Z] ){{1,3}} [{_SPACES}]? )?
     )?
     (?P<whole>
-        \d{{1,3}} (?P<mark>[{_POINTS}\u066c'\u2019{_SPACES}]) \d{{3}} (?:(?P=mark)\d{{3}})* (?!\d)
-        | \d{{1,2}} (?:,\d{{2}})+ ,\d{{3}} (?!\d)
+        \d{{1,3}} (?P<mark>[{_POINTS}\u066c'\u2019{_SPACES}]) \d{{3}} (?!\d)
+            (?: (?P=mark) \d{{3}} (?!\d) | )*+
+        | \d{{1,2}} ,\d{{2}} (?: ,\d{{2}} (?!\d) | )*+ ,\d{{3}} (?!\d)
         | \d+
         | (?<![\w.,]) (?=\.\d)
     )
-    (?: [{_POINTS}] (?P<part>\d+) )?
+    (?: [{_POINTS}\u066b] (?P<part>\d+) )?
     """,
     re.VERBOSE,
 )
 _NO_DIGIT = re.compile(r"\D")
 _OF_JSON = re.compile(
     r"""
-    (?P<text> "(?:[^"\\]|\\.)*"? ) \s* (?P<colon>:)?  # also without its end: to look on is slow
+    # A text also without its end: to look on is slow.
+    (?P<text> " (?: [^"\\]++ | \\. | )*+ "? ) \s* (?P<colon>:)?
     | (?P<number> -? \d+ (?:\.\d+)? (?:[eE][+-]?\d{1,6})? )
     """,
     re.VERBOSE | re.DOTALL,
@@ -73,7 +76,7 @@ def number_in(text: str) -> Reading | None:
     if found is None:
         return None
     whole, mark, part = found["whole"], found["mark"], found["part"]
-    if part is None and mark and mark in _POINTS and whole[0] == "0" and whole.count(mark) == 1:
+    if part is None and mark and mark in _POINTS and int(whole[0]) == 0 and whole.count(mark) == 1:
         whole, part = whole.split(mark)
     sign = "-" if found["minus"] else ""
     number = Decimal(f"{sign}{_NO_DIGIT.sub('', whole) or '0'}.{part or ''}")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pollwise.sources.conditions import alone, read_conditions
+from pollwise.sources.legible import legible_view
 from pollwise.sources.reading import read
 from pollwise.sources.view import Parts, UnreadableError, View
 from pollwise.store.records import FoundItem
@@ -34,14 +35,15 @@ def judged(
     """Whether a change to this body meets a condition of its page, both without these masks.
 
     `before` is the latest version that was stored; what cannot be read of it was not there. Of a
-    list the `new` items are judged, each by itself. `UnreadableError` for the body.
+    list the `new` items are judged, each by itself; of those that go by the same key, as they have
+    no id, one that meets a condition is enough. `UnreadableError` for the body.
     """
     conditions, parts = read_conditions(page.notify_when, "notify-when"), Parts.of(page)
     now = counted(read(body, content_type, parts), masks)
     if now.items is not None:
         texts = ((item.found.key, alone(item, now)) for item in now.items)
-        held = {key for key, text in texts if not any(one.is_met(text, None) for one in conditions)}
-        items = tuple(replace(item, held_back=item.key in held) for item in new)
+        told = {key for key, text in texts if any(one.is_met(text, None) for one in conditions)}
+        items = tuple(replace(item, held_back=item.key not in told) for item in new)
         return Judgement(all(item.held_back for item in items), items)
     earlier = None
     if before is not None:
@@ -51,5 +53,5 @@ def judged(
 
 
 def counted(view: View, masks: Sequence[Mask]) -> View:
-    """What a poll sees without the noise that is masked."""
-    return replace(view, blocks=tuple(left_of(view.blocks, masks))) if masks else view
+    """What people read in what a poll sees, without the noise that is masked."""
+    return legible_view(replace(view, blocks=tuple(left_of(view.blocks, masks))) if masks else view)

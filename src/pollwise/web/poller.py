@@ -318,9 +318,12 @@ class WebPoller:
         """
         body, told, poll = result.body, result.content_type, report.result
         long = takes_long(body, told, Parts.of(page))
-        with suppress(PostponedError, TimeoutError, UnreadableError):
+        with suppress(PostponedError, TimeoutError, UnreadableError, InputError):
             async with time_limit(ends_at):
                 before = None if self._recall is None else await self._recall(page.id)
+                if before is not None:  # which may be of another kind, and large
+                    large = len(before.body) >= _LARGE_LOOK
+                    long = long or large or takes_long(before.body, before.content_type or None)
                 held_back, items = await self._read(
                     *(body, long, judged),
                     *(page, poll.memory.noise.masks, body, told, before, poll.items),

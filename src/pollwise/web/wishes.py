@@ -100,13 +100,17 @@ def _read_name(text: str) -> str:
 
 def _read_conditions(texts: Sequence[str]) -> tuple[str, ...]:
     conditions = tuple(" ".join(text.split()) for text in texts if text.strip())
-    for text in conditions:
-        if not text.isprintable():
-            raise InputError(f"notify-when: a condition is one line, and {text[:80]!r} is none")
     if conditions:
         # Here, as few have any.
         from pollwise.sources.conditions import read_conditions
+        from pollwise.sources.legible import without_unseen
 
+        for text in conditions:
+            if not without_unseen(text).isprintable():
+                raise InputError(
+                    f"notify-when {text[:80]!r}: it has characters that cannot be shown; leave"
+                    " them out"
+                )
         read_conditions(conditions, "notify-when")
     return conditions
 

@@ -1,5 +1,7 @@
 """How people see the conditions of notices."""
 
+import math
+
 import pytest
 
 from pollwise.console.conditions import condition_rows, standing_told
@@ -11,6 +13,7 @@ from pollwise.sources.conditions import Standing
     [
         (Standing("below 20", "25", 25.0, False), "does not hold now, as it reads 25"),
         (Standing("below 20", "1.299", 1299.0, False), "as it reads 1.299, that is 1299"),
+        (Standing("above 20", "1e999", math.inf, True), "holds now, as it reads 1e999"),
         (Standing("below 20", None, None, None), "cannot hold, as there is no number in what"),
         (Standing("lacks x", None, None, True, 0), "holds now"),
         (Standing("changed x", None, None, None, 0), "the words are in 0 blocks now"),
@@ -20,6 +23,7 @@ from pollwise.sources.conditions import Standing
 )
 def test_it_is_told_how_a_condition_stands(standing, told):
     assert told in standing_told(standing)
+    assert "Infinity" not in standing_told(standing)
 
 
 def test_each_condition_has_a_row():

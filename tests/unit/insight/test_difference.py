@@ -164,11 +164,11 @@ def test_what_is_not_selected_is_no_difference(tmp_path):
     pytest.importorskip("re2")
     with Store.open(tmp_path / "x.db") as store:
         store.add_pages([NewPage(URL, select=("main",), ignore=("re:[0-9]+",))], now=0.0)
-        for at, body in enumerate(("<main>old 1</main><p>a", "<main>new 2</main><p>b")):
+        for at, body in enumerate(("<main>a&nbsp;b 1</main><p>a", "<main>b&nbsp;b 2</main><p>b")):
             version = Version(0, float(at), "text/html", body.encode(), f"{at:032x}")
             seen = Observation(0, float(at), Outcome.CHANGED)
             store.commit(Batch(polls=(PollResult(seen, PageMemory(), version),)))
-    assert found_in(tmp_path / "x.db", 1.0) == Difference("", "old", "new")
+    assert found_in(tmp_path / "x.db", 1.0) == Difference("", "a b", "b b")
 
 
 def test_the_title_is_the_one_that_the_poll_found(tmp_path):

@@ -1,5 +1,6 @@
 """Conditions on notices."""
 
+import math
 from decimal import Decimal
 
 import pytest
@@ -37,6 +38,8 @@ def is_met(told, before, now):
         ("has sold  OUT", "In stock", "It is Sold\nout!", True),
         ("has sold out", "sold out", "sold out again", False),
         ('has "sold out"', "In stock", "sold out", True),
+        ('has "', "In stock", 'a 15" screen', True),
+        ("has aus\xadverkauft", "da", "ausverkauft", True),
         ("lacks sold out", "sold out", "In stock", True),
         ("lacks sold out", "In stock", "In stock: 3", False),
         ("changed data retention", "Data retention: 30 days", "Data retention: 60 days", True),
@@ -79,8 +82,11 @@ def test_a_number_is_written_plainly(told, number):
         ("blow 20", r'^notify-when \'blow 20\': expected "below 20", "above 20", "has WORDS",'),
         ("below", 'expected "below 20"'),
         ("has", 'expected "below 20"'),
-        ("below 20 EUR", "expected one number, as in below 19.50"),
-        ("above twenty", "expected one number, as in above 19.50"),
+        ('has ""', 'expected "below 20"'),
+        ('has " "', 'expected "below 20"'),
+        ("changed \u200b", 'expected "below 20"'),
+        ("below 20 EUR", "expected one number, without a currency or .*, as in below 19.50$"),
+        ("above twenty", "expected one number, .* as in above 19.50$"),
         ("below 1 299", "expected one number"),
         ("below 1.299", "write 1299 or 1.2990, as it may be either"),
         ("above -1,299", "write -1299 or -1.2990, as it may be either"),
@@ -100,6 +106,8 @@ def test_it_is_told_how_conditions_stand():
         Standing("changed sold", None, None, None, 1),
     )
     assert standings(("below 20",), text("none")) == (Standing("below 20", None, None, None),)
+    [long] = standings(("above 20",), text("9" * 1000))
+    assert long == Standing("above 20", "9" * 80, math.inf, True)
 
 
 def test_of_a_list_it_is_told_how_many_items_would_be():

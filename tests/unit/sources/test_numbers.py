@@ -48,6 +48,9 @@ LOCALES += ("cs_CZ", "pt_BR", "ru_RU", "sv_SE", "ja_JP", "tr_TR", "ar_EG", "fa_I
         ("3 of 5", "3"),
         ("1,299,00", "1299"),
         ("\uff11\uff12", "12"),
+        ("\uff11\uff0c\uff12\uff19\uff19", "1299"),
+        ("\u0661\u066b\u0662\u0669\u0669", "1.299"),
+        ("\u0660,\u0661\u0662\u0665", "0.125"),
     ],
 )
 def test_the_first_number_is_read_as_people_mean_it(text, number):
@@ -117,7 +120,7 @@ def test_the_first_block_that_has_a_number_counts():
     assert first_number(view).text == "19,99"
 
 
-@pytest.mark.parametrize("part", [b'\\"', b'"', b"1,", b"-", b"-$ ", b"1.", b" 1"])
+@pytest.mark.parametrize("part", [b'\\"', b'"', b"1,", b"-", b"-$ ", b"1.", b" 1", b"111,", b"11,"])
 def test_texts_made_to_hurt_are_read_in_linear_time(part):
     body = b'{"' + part * 100_000
     for content_type in ("application/json", "text/plain"):

@@ -43,6 +43,13 @@ def test_only_the_parts_that_count_are_read():
     assert not is_held_back(page("below 20", ignore=("p:first-child",)), before, now)
 
 
+def test_a_page_is_read_as_people_do():
+    before, now = b"<p>&#36;25 sold&nbsp;out", b"<p>&#36;1&nbsp;299"
+    assert is_held_back(page("below 20", "above 2000"), before, now)
+    assert not is_held_back(page("above 1000"), before, now)
+    assert not is_held_back(page("lacks sold out"), before, now)
+
+
 def test_what_is_masked_is_not_read():
     mask = Mask(("\x02", "\x02"), ("25", "\x03"), "", 1, 1, 9, "12:03")
     assert is_held_back(page("below 20"), b"<p>12:03<p>25", b"<p>11:03<p>25")
@@ -65,6 +72,15 @@ def test_of_a_list_each_new_item_is_judged_by_itself():
     assert judged_list(["below 20", "has KETTLE"], "1", "3") == ([False, False], False)
     assert judged_list(["has kettle"], "1", "3") == ([False, True], False)
     assert judged_list(["above 100"], "1", "3") == ([True, True], True)
+
+
+def test_items_by_the_same_key_are_told_if_one_meets_a_condition():
+    of_one = b"<item><title>Kettle</title><description>%s</description></item>"
+    feed = FEED.replace(b"</channel>", of_one % b"30" + of_one % b"19" + of_one % b"25")
+    feed += b"</channel>"
+    new = (FoundItem("Kettle"),)
+    judgement = judged(page("below 20"), (), feed, "application/rss+xml", None, new)
+    assert not judgement.held_back
 
 
 def test_a_list_that_changed_without_a_new_item_is_held_back():

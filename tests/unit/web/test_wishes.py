@@ -24,7 +24,7 @@ def test_a_selector_is_a_line_that_can_be_printed(name, selector):
 
 @pytest.mark.parametrize("condition", ["has \udcff", "has a\x00"], ids=ascii)
 def test_a_condition_is_a_line_that_can_be_printed(condition):
-    with pytest.raises(InputError, match="notify-when: a condition is one line") as refused:
+    with pytest.raises(InputError, match="cannot be shown; leave them out") as refused:
         wished_page("http://a.example/", notify_when=[condition])
     assert str(refused.value).isprintable()
 
