@@ -156,14 +156,13 @@ class CollectedExplanation:
 
     `relevance` (0 to 1) is None if the page was not read. `value` is the relevance per request that
     a page of the fringe is expected to bring, if it is among those that are followed next, as the
-    latest run told. `depth` is the number of links from a
-    seed. `duplicate_of` is the URL of the page that it is a copy of. `text` tells what its text has
-    of the topic, `indexed` whether it may be found, as it did not ask by `noindex` not to be; None:
-    it was not read. Times are UTC seconds; None:
-    not yet. `outcome` and `error` are those of the latest poll that was made, `postponed` is one
-    since then that was not. `left_out_by` is the rule of the latest run (`--allow` or `--deny`)
-    that keeps the page from being polled; None: none does. `linked_from` are the first pages that
-    were found to link to it.
+    latest run told. `depth` is the number of links from a seed. `duplicate_of` is the URL of the
+    page that it is a copy of. `text` tells what its text has of the topic, `indexed` whether it may
+    be found, as it did not ask by `noindex` not to be; None: it was not read. Times are UTC
+    seconds; None: not yet. `outcome` and `error` are those of the latest poll that was made,
+    `postponed` is one since then that was not. `left_out_by` is the rule of the latest run
+    (`--allow` or `--deny`) that keeps the page from being polled; None: none does. `linked_from`
+    are the first pages that were found to link to it.
     """
 
     url: str
