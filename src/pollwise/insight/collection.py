@@ -13,6 +13,7 @@ from pollwise.collecting.stored_filter import stored_filter
 from pollwise.collecting.stored_links import stored_links
 from pollwise.errors import InputError, PollwiseError, StateError
 from pollwise.insight.capacity import host_delays
+from pollwise.insight.words import count
 from pollwise.relevance.packing import unpack_terms
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.scheduler.capacity import rate_taken
@@ -336,7 +337,8 @@ def _why_unknown(url: str, store: StoreReader, records: Sequence[PageRecord]) ->
     verdict = LinkFilter(urls, pages_per_host=settings.pages_per_host).admit(url)
     if isinstance(verdict, Rejected):
         return f"links to it are left aside ({verdict.value})"
-    deep = "" if settings.max_depth is None else f", or is {settings.max_depth} links from a seed"
+    most = settings.max_depth
+    deep = "" if most is None else f", or is itself {count(most, 'link')} from a seed (--max-depth)"
     return f"no page that was read links to it, or each asks by nofollow not to follow{deep}"
 
 
