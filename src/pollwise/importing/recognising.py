@@ -3,7 +3,7 @@
 import io
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pollwise.errors import InputError
@@ -13,9 +13,10 @@ from pollwise.importing.opml import read_opml
 from pollwise.importing.tables import is_table, read_table
 from pollwise.importing.urlwatch import read_urlwatch
 from pollwise.sources.feeds import entries_left_out
+from pollwise.store.records import NewPage
 from pollwise.texts import STANDARD_INPUT, file_told, opened
 from pollwise.web.sitemaps import EntriesBeyond, UnusableEntries, parse_sitemap
-from pollwise.web.url_list import read_url_list
+from pollwise.web.url_list import NoListError, read_url_list
 
 __all__ = ["read_file", "read_urls"]
 
@@ -78,20 +79,41 @@ def _is_warc(begin: bytes) -> bool:
 def read_urls(path: Path, say: Callable[[str], None]) -> list[str]:
     """The URLs of a list, a URL a line, or of a file of another program, without anything else.
 
-    Of the standard input, or a pipe, those of a list. `say`: see `read_url_list`. `InputError` as
-    there, and as for `read_file`.
+    Of the standard input, or a pipe, those of a list. `say` is told what of the file is left out,
+    and see `read_url_list`. `InputError` as there, and as for `read_file`.
     """
-    if path != STANDARD_INPUT and path.is_file():
+    pages: Sequence[NewPage]
+    if _is_of_other_program(path):
+        imported = read_file(path)
+        if imported.left_out:
+            first, *others = imported.left_out
+            say(f"{path}: {first}" + (f" (and {len(others):,} more like it)" if others else ""))
+        pages = imported.pages
+    else:
         try:
-            with path.open("rb") as file:
-                begin = file.read(_RECOGNISED)
-        except OSError as error:
+            pages = read_url_list(path, say)
+        except NoListError as error:
             raise InputError(
-                f"{path} cannot be read ({error.strerror}): name a file that can"
+                f"{file_told(path)}: neither a list with a URL a line nor a sitemap, OPML or a"
+                " table; of a pipe only lists are read: write the others into a file"
             ) from error
-        if begin.startswith(b"PK") or _reader(path, begin) is not None:
-            return [page.url for page in read_file(path).pages]
-    return [page.url for page in read_url_list(path, say)]
+    if not pages:
+        say(f"{file_told(path)} names no page")
+    return [page.url for page in pages]
+
+
+def _is_of_other_program(path: Path) -> bool:
+    """Whether `read_file` reads a file; of a pipe that is not known."""
+    if path == STANDARD_INPUT or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            begin = file.read(_RECOGNISED)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror}): name a file that can"
+        ) from error
+    return begin.startswith(b"PK") or _reader(path, begin) is not None
 
 
 def _reader(path: Path, data: bytes) -> Callable[[bytes], Imported] | None:

@@ -13,6 +13,7 @@ from pollwise.collecting.stored_filter import stored_filter
 from pollwise.collecting.stored_links import stored_links
 from pollwise.errors import InputError, PollwiseError, StateError
 from pollwise.insight.capacity import host_delays
+from pollwise.insight.words import count
 from pollwise.relevance.packing import unpack_terms
 from pollwise.scheduler.budgets import parse_budget
 from pollwise.scheduler.capacity import rate_taken
@@ -156,14 +157,13 @@ class CollectedExplanation:
 
     `relevance` (0 to 1) is None if the page was not read. `value` is the relevance per request that
     a page of the fringe is expected to bring, if it is among those that are followed next, as the
-    latest run told. `depth` is the number of links from a
-    seed. `duplicate_of` is the URL of the page that it is a copy of. `text` tells what its text has
-    of the topic, `indexed` whether it may be found, as it did not ask by `noindex` not to be; None:
-    it was not read. Times are UTC seconds; None:
-    not yet. `outcome` and `error` are those of the latest poll that was made, `postponed` is one
-    since then that was not. `left_out_by` is the rule of the latest run (`--allow` or `--deny`)
-    that keeps the page from being polled; None: none does. `linked_from` are the first pages that
-    were found to link to it.
+    latest run told. `depth` is the number of links from a seed. `duplicate_of` is the URL of the
+    page that it is a copy of. `text` tells what its text has of the topic, `indexed` whether it may
+    be found, as it did not ask by `noindex` not to be; None: it was not read. Times are UTC
+    seconds; None: not yet. `outcome` and `error` are those of the latest poll that was made,
+    `postponed` is one since then that was not. `left_out_by` is the rule of the latest run
+    (`--allow` or `--deny`) that keeps the page from being polled; None: none does. `linked_from`
+    are the first pages that were found to link to it.
     """
 
     url: str
@@ -337,7 +337,8 @@ def _why_unknown(url: str, store: StoreReader, records: Sequence[PageRecord]) ->
     verdict = LinkFilter(urls, pages_per_host=settings.pages_per_host).admit(url)
     if isinstance(verdict, Rejected):
         return f"links to it are left aside ({verdict.value})"
-    deep = "" if settings.max_depth is None else f", or is {settings.max_depth} links from a seed"
+    most = settings.max_depth
+    deep = "" if most is None else f", or is itself {count(most, 'link')} from a seed (--max-depth)"
     return f"no page that was read links to it, or each asks by nofollow not to follow{deep}"
 
 

@@ -49,9 +49,9 @@ __all__ = ["CollectRun", "CollectingDisplay", "MakeDisplay", "collect_pages"]
 _KEPT_LINKS = 100
 """How many of the links that are followed next the store keeps, with their values."""
 _MOST_BYTES = 4 * 2**20
-_LARGEST_EXAMPLE = 64 * 2**20
 """Of a page or sitemap. Finding the visible text of so many bytes stops the loop that fetches for
 up to a second."""
+_LARGEST_EXAMPLE = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,8 @@ def collect_pages(
     and `StoreError` come before anything is changed; later, a `StoreError` ends the run.
     """
     make_room()
-    _admitted(seeds, _link_filter(CollectSettings(**told_alone(told, db)))({}))
+    told_filter = _link_filter(CollectSettings(**told_alone(told, db)))({})
+    _admitted(seeds, told_filter)
 
     def prepared(kept: Settings | None) -> tuple[OwnHeaders, dict[str, Any]]:
         """The user's headers, and all that was told; examples are fetched as pages will be."""
@@ -115,9 +116,13 @@ def collect_pages(
     if is_new:
         # Before there is a file, as an example may be out of reach.
         own_headers, told_all = prepared(None)
-        if not (told_all["topic"] != Topic() and (seeds or listed)):
+        verdicts = map(told_filter.admit, listed)
+        begins = bool(seeds) or not all(isinstance(url, Rejected) for url in verdicts)
+        if not (told_all["topic"] != Topic() and begins):
             missing = [] if told_all["topic"] != Topic() else ["a topic (--topic)"]
-            missing += [] if seeds or listed else ["pages to begin with (--seed or --seed-file)"]
+            if not begins:
+                _taken(listed, told_filter, say)  # says why there is none
+                missing.append("pages to begin with (--seed or --seed-file)")
             raise InputError(
                 f"nothing to collect: there is no database {db}; name {' and '.join(missing)}"
             )

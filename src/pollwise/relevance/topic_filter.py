@@ -11,13 +11,15 @@ pages together weigh at most a thirtieth of the others.
 """
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.errors import InputError, StateError
 from pollwise.relevance.boilerplate import Boilerplate
+from pollwise.relevance.languages import language_of
 from pollwise.relevance.packing import pack_terms, unpack_terms
 from pollwise.relevance.page_sample import PageSample
 from pollwise.relevance.parsed_text import ParsedText
@@ -30,6 +32,7 @@ __all__ = ["TopicFilter"]
 
 _GROWTH = 1.25
 _FIRST_VECTOR = 8
+_OF_ENGLISH = ("the", "of", "and")
 
 Floats = NDArray[np.float64]
 Hashes = NDArray[np.uint32]
@@ -222,13 +225,24 @@ class TopicFilter:
 def _of_one_profile(state: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
     """The state of a version that had one profile for pages of all languages."""
     *numbers, next_vector, floor, top, version = state["numbers"].tolist()
-    topic, *words = json.loads(state["words"].tobytes())
+    topic, vector, best = json.loads(state["words"].tobytes())
     about = json.dumps([topic, int(next_vector), int(version)])
+    language = _language_of_best([counts for _, counts, _ in best])
     return {
         **state,
         "filter": np.frombuffer(about.encode(), np.uint8),
-        ".numbers": np.array([*numbers, floor, top, 2 * numbers[0]]),
-        ".words": np.frombuffer(json.dumps([*words, []]).encode(), np.uint8),
-        ".buckets": state["buckets"],
-        ".frequencies": state["frequencies"],
+        f"{language}.numbers": np.array([*numbers, floor, top, 2 * numbers[0]]),
+        f"{language}.words": np.frombuffer(json.dumps([vector, best, []]).encode(), np.uint8),
+        f"{language}.buckets": state["buckets"],
+        f"{language}.frequencies": state["frequencies"],
     }
+
+
+def _language_of_best(pages: Sequence[Mapping[str, float]]) -> str:
+    """The language that most of the best pages are in, by their terms; empty: there are none.
+
+    Else the first page that comes, in whatever language, would take over what was learned.
+    """
+    # Of English, whose function words are no terms, a few stand for those of any page.
+    found = Counter(language_of(" ".join([*_OF_ENGLISH, *terms])) or "en" for terms in pages)
+    return found.most_common(1)[0][0] if found else ""

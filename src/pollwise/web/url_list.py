@@ -17,7 +17,7 @@ from pollwise.texts import STANDARD_INPUT, file_told, plain, read_text
 from pollwise.types import Page
 from pollwise.web.wishes import wished_page
 
-__all__ = ["line_of", "named_pages", "read_url_list"]
+__all__ = ["NoListError", "line_of", "named_pages", "read_url_list"]
 
 _TOKEN = re.compile(r"""(?P<comment>\#.*) | (?P<quoted>[a-z-]+="(?:[^"]|"")*") | \S+""", re.VERBOSE)
 _MARK = re.compile(
@@ -34,6 +34,10 @@ _MOST_NAMED = 10
 _LARGEST = 2**30
 """Bytes: some ten million URLs."""
 _ANSWERS = {"yes": True, "no": False, "": False}
+
+
+class NoListError(InputError):
+    """A file is no list with a URL a line, but one of another program."""
 
 
 def named_pages(urls: Sequence[str], **told: Any) -> list[NewPage]:
@@ -55,7 +59,7 @@ def read_url_list(path: Path, say: Callable[[str], None] = lambda told: None) ->
     `at-least=1/day`, `at-most=1/hour`, `tags=a,b`, `select="main p"`, `ignore="nav"`, `render=yes`
     and `notify-when="below 20"` may follow the URL in any order, and a comment after ` #`. Within
     quotes a quote is written twice. With nothing behind the sign they take back what the page had.
-    `InputError` names the file and the lines.
+    `InputError` names the file and the lines; `NoListError`: it begins like XML, a table or YAML.
     """
     name = file_told(path)
     listed: dict[str, NewPage] = {}
@@ -80,7 +84,7 @@ def read_url_list(path: Path, say: Callable[[str], None] = lambda told: None) ->
     if wrong:
         if 1 in wrong and _FOREIGN.match(text):
             imports = f"pollwise import {'FILE' if path == STANDARD_INPUT else shlex.quote(name)}"
-            raise InputError(f"{name}: no list with a URL a line; `{imports}` reads others")
+            raise NoListError(f"{name}: no list with a URL a line; `{imports}` reads others")
         first, *others = wrong
         more = f"; wrong are also lines {_named(others)}" if others else ""
         raise InputError(f"{name}, line {first}: {wrong[first]}{more}") from wrong[first]

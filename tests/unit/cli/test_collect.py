@@ -30,3 +30,25 @@ def test_they_are_one_clear_line(run: Run, tmp_path: Path, words: list[str], err
     assert error in answer.err
     assert len(answer.err.splitlines()) == 1
     assert not (tmp_path / "pollwise.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("listed", "why"),
+    [
+        ("", "seeds.txt names no page"),
+        (
+            "http://h/a.png\n",
+            "1 page of the 1 listed left out, such as http://h/a.png: file type without text",
+        ),
+    ],
+)
+def test_a_file_without_a_page_to_begin_with(
+    run: Run, tmp_path: Path, listed: str, why: str
+) -> None:
+    (tmp_path / "seeds.txt").write_text(listed)
+    answer = run("collect", "--topic", "whales", "--seed-file", "seeds.txt")
+    assert answer.status == 2
+    said, error = answer.err.splitlines()
+    assert why in said
+    assert "name pages to begin with (--seed or --seed-file)" in error
+    assert not (tmp_path / "pollwise.db").exists()

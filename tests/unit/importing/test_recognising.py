@@ -63,3 +63,26 @@ def test_the_urls_of_a_list_or_of_another_file(tmp_path, name):
 def test_urls_of_a_file_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match=r"seeds\.txt"):
         read_urls(tmp_path / "seeds.txt", print)
+
+
+def test_what_is_left_out_of_a_file_is_said_in_one_line(tmp_path):
+    lines = ["url", "http://a.example/", *["ftp://a.example/"] * 3]
+    (tmp_path / "table.csv").write_text("\n".join(lines))
+    told = []
+    assert read_urls(tmp_path / "table.csv", told.append) == ["http://a.example/"]
+    assert len(told) == 1
+    assert "line 3: ftp is not fetched" in told[0]
+    assert told[0].endswith("(and 2 more like it)")
+
+
+def test_a_file_that_names_no_page(tmp_path):
+    (tmp_path / "seeds.txt").write_text("# none yet\n")
+    told = []
+    assert read_urls(tmp_path / "seeds.txt", told.append) == []
+    assert told == [f"{tmp_path / 'seeds.txt'} names no page"]
+
+
+def test_what_is_neither_a_list_nor_a_file_of_another_program(tmp_path):
+    (tmp_path / "page.html").write_text("<html><body>whales</body></html>")
+    with pytest.raises(InputError, match=r"page\.html: neither a list with a URL a line nor"):
+        read_urls(tmp_path / "page.html", print)

@@ -206,6 +206,10 @@ def test_explain_tells_why_a_url_is_not_known(db):
         with pytest.raises(InputError) as caught:
             explain_collected(db, url)
         assert why in str(caught.value)
+    with Store.open(db) as store:
+        store.start_run(6.0, {**SETTINGS, "max_depth": 1}, None)
+    with pytest.raises(InputError, match=r"or is itself 1 link from a seed \(--max-depth\)"):
+        explain_collected(db, "http://sea.example/nowhere")
 
 
 def test_explain_tells_why_a_poll_was_postponed(db):

@@ -138,23 +138,46 @@ def test_a_language_that_comes_late_is_learned_before_there_are_a_quarter_more_p
         assert again.observe(host, page) == relevance.observe(host, page)
 
 
+def of_earlier_version(relevance):
+    """The state of a filter with one profile, as versions wrote it that knew no languages."""
+    state = relevance.state_dict()
+    about, next_vector, version = json.loads(state.pop("filter").tobytes())
+    earlier = {name.rpartition(".")[2]: array for name, array in state.items()}
+    *numbers, floor, top, _ = earlier["numbers"].tolist()
+    *words, _ = json.loads(earlier["words"].tobytes())
+    earlier["numbers"] = np.array([*numbers, next_vector, floor, top, version])
+    earlier["words"] = np.frombuffer(json.dumps([about, *words]).encode(), np.uint8)
+    return earlier
+
+
 def test_what_a_version_without_languages_learned_goes_on():
     pages = corpus(np.random.default_rng(23))
     relevance = observed("whales", pages)
-    state = relevance.state_dict()
-    about, next_vector, version = json.loads(state.pop("filter").tobytes())
-    *numbers, floor, top, _ = state.pop(".numbers").tolist()
-    *words, _ = json.loads(state.pop(".words").tobytes())
-    words = [about, *words]
-    earlier = {name.removeprefix("."): array for name, array in state.items()}
-    earlier["numbers"] = np.array([*numbers, next_vector, floor, top, version])
-    earlier["words"] = np.frombuffer(json.dumps(words).encode(), np.uint8)
     again = TopicFilter(topic("whales"))
-    again.load_state_dict(earlier)
+    again.load_state_dict(of_earlier_version(relevance))
     assert again.version == relevance.version
     of_a_language = parse_text(["The dolphins and the krill of the ocean"])
     for page in (pages[0][1], pages[1][1], of_a_language):
         assert again.observe("a", page) == relevance.observe("a", page)
+
+
+@pytest.mark.parametrize("german", [0.0, 1.0])
+def test_what_was_learned_without_languages_is_of_that_of_the_best_pages(german):
+    """The first page afterwards took it over, in whatever language it was."""
+    pages, _ = pages_in_two_languages(np.random.default_rng(27), german)
+    words = "imkerei honig beekeeping honey"
+    again = TopicFilter(topic(words))
+    again.load_state_dict(of_earlier_version(observed(words, pages)))
+    before = [again.score(host, page) for host, page, _ in pages]
+    other, _ = pages_in_two_languages(np.random.default_rng(28), 1 - german, pages=1)
+    again.observe(other[0][0], other[0][1])
+    assert [again.score(host, page) for host, page, _ in pages] == before
+
+
+def test_what_was_learned_without_languages_and_without_a_page_is_of_the_first_one():
+    again = TopicFilter(topic("whales"))
+    again.load_state_dict(of_earlier_version(TopicFilter(topic("whales"))))
+    assert again.observe("a", parse_text(["The whale sings to the other whales"])) > 0.5
 
 
 def test_scores_of_the_first_pages_make_sense():

@@ -23,7 +23,7 @@ class UrlParts(NamedTuple):
     """The host of a URL, its directories (outermost first, the host not among them), its words.
 
     The last directory is the page's own: that of `/a/b.html` is `a/b`, which has the pages below
-    `/a/b/` too, and that of `/a/index.html` is `a`.
+    `/a/b/` too, and that of `/a/index.html` is `a`. A query is a directory of its path.
     """
 
     host: str

@@ -127,7 +127,7 @@ def _snippets(
 ) -> list[tuple[str, tuple[tuple[int, int], ...]]]:
     """The part of each text that matches best, and where in it the words are.
 
-    It is one of its sentences, unless only the whole text has what is looked for.
+    It is one of its sentences, unless only the whole text has what is looked for, or any of it.
     """
     # The index stores no texts for snippets; a new one of the few hits, with the same rules, does.
     entries = [
@@ -158,7 +158,9 @@ def _snippets(
         ).fetchall()
     only_text = matching["text"] - matching["sentences"]
     marked = {
-        number: text if number in only_text else sentences or text
+        number: text
+        if number in only_text or (_START in text and _START not in sentences)
+        else sentences or text
         for number, sentences, text in rows
     }
     return [_unmarked(marked.get(number, "")) for number in range(len(texts))]

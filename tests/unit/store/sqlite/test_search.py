@@ -192,6 +192,9 @@ class TestSnippets:
             assert hit.snippet == sentence
             [hit] = store.search("whale squid")  # which no sentence has
             assert marked(hit) == ["Whales", "Whale", "Squid", "whale"]
+        with filled(tmp_path / "t.db", {"cliff": ("Cliffs", f"{menu}\n{sentence}")}) as store:
+            [hit] = store.search("cliffs squid")  # the one in the title, the other in the menu
+            assert marked(hit) == ["Squid"]
 
     def test_a_word_of_the_title_alone_leaves_the_begin_of_the_text(self, store: Store) -> None:
         [hit] = store.search("sharks -blue")
