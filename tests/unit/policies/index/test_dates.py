@@ -12,7 +12,7 @@ from pollwise.policies.index.dates import (
     is_stamped,
     learn_date,
 )
-from pollwise.policies.index.fields import odds_of
+from pollwise.policies.index.fields import code_of_odds, odds_of
 from pollwise.policies.index.prior import base_prior
 from pollwise.rates.excerpt import likelihoods_of
 from pollwise.rates.lattice import RATE_COUNT, RATES
@@ -69,7 +69,7 @@ def test_true_times_are_believed_however_fast_a_page_is(changes_a_day, days):
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("told", "moved"),
     [
         (-2.0 * DAY, -math.log(0.99 / 0.03)),  # of before the copy: not that of the answer
         (DAY - 60.0, math.log(0.97 / 0.01)),  # just now, and nothing changed
@@ -78,12 +78,17 @@ def test_true_times_are_believed_however_fast_a_page_is(changes_a_day, days):
         (None, 0.0),
     ],
 )
-def test_what_is_told_with_an_unchanged_copy_moves_the_odds(told, expected):
+@pytest.mark.parametrize("odds", [FIRST_DATE_ODDS, FIRST_DATE_ODDS - 2.0, 1.0])
+def test_what_is_told_with_an_unchanged_copy_moves_the_odds(odds, told, moved):
     policy = BayesianIndex()
     policy.add([Page(0, seen_at=0.0)])
+    policy.state.pages["date_odds"][0] = code_of_odds(odds)
     policy.observe([Observation(0, DAY, Outcome.UNCHANGED, told)])
-    moved = odds_of(policy.state.pages[0]["date_odds"]) - FIRST_DATE_ODDS
-    assert moved == pytest.approx(expected, abs=1e-3)
+    expected = odds + moved
+    if moved < 0.0:  # never below the first odds
+        expected = max(expected, min(odds, FIRST_DATE_ODDS))
+    now = odds_of(policy.state.pages[0]["date_odds"])
+    assert now == pytest.approx(expected, abs=1e-3)
 
 
 def test_true_times_are_believed_where_polls_come_just_after_the_changes():
