@@ -57,7 +57,7 @@ _SCOUT = 0.01
 halved after this many fetches:"""
 _SCOUTED = 20.0
 _LATEST = 10.0
-"""Of these numbers of fetches; it is nothing by then."""
+"""Times as many fetches after which there is none, as it would be a hundredth."""
 _RISE = 4
 """Neighbours of a relevant link that are valued anew, on either side."""
 _MOST_LISTS = 32

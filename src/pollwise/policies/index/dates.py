@@ -4,7 +4,8 @@ A page that is made on demand may be stamped with the time at which it was made,
 changed. Such a time lies shortly before the poll. Log-odds say whether those of a page are of that
 kind: each time told, and the change that the poll found, moves them by how likely both are if it is
 and if it is not (Bayes' rule; the rate is the belief). What a time teaches of the rate is the
-mixture of both cases, so a first false time does little harm.
+mixture of both cases, so a first false time does little harm. The time told with a copy that equals
+the one before counts, too: if it lies before that one, it is not that of the answer.
 
 The time of a first copy is that of a change, or else of the page's birth, as if a page had a birth
 at a rate of its own beside its changes. One that lies shortly before the poll is not believed:
