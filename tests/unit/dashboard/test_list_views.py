@@ -30,6 +30,7 @@ REFUSED = [
     ),
     ("/pages", {"do": "add", "urls": "http://b.example", "weight": "0"}, 400, "above 0"),
     ("/pages", {"do": "add", "urls": "http://b.example", "weight": "nan"}, 400, "above 0"),
+    ("/pages", {"do": "add", "urls": "http://b.example", "weight": "1e99"}, 400, "1,000,000,000"),
     ("/pages", {"do": "add", "urls": "http://b.example/a b"}, 400, "a space in a URL is written"),
     ("/pages", {"do": "add", "urls": "http://b.example", "admin": "1"}, 400, "no field"),
     ("/pages", {"do": "pause"}, 400, "no page is ticked"),

@@ -77,6 +77,10 @@ def wrong(one: TellableField, *, in_query: bool) -> Iterator[tuple[str, object]]
         yield "wrong type", 1.5
     if one.kind is float and one.told.above is not None:
         yield "too small", one.told.above
+    if one.kind is float and one.told.least is not None:
+        yield "too small", one.told.least / 2 if one.told.least else -1.0
+    if one.kind is float and one.told.most is not None:
+        yield "too large", one.told.most * 2
     if issubclass(one.kind, Enum):
         yield "wrong type", "colour"
 

@@ -87,6 +87,7 @@ def test_an_empty_list(tmp_path):
         ("http://h/ weight=x", "weight must be a number above 0"),
         ("http://h/ weight=0", "weight must be a number above 0"),
         ("http://h/ render=maybe", "render must be yes or no, such as render=yes"),
+        ("http://h/ weight=1e99", "expected a number from 0.000000001 to 1,000,000,000"),
         ("http://h/ cost=-1", "cost must be a number above 0"),
         ("http://h/ cost=inf", "cost must be a number above 0"),
         ("http://h/ cost=nan", "cost must be a number above 0"),
