@@ -174,6 +174,10 @@ async def test_a_page_tells_that_its_server_is_away_and_when_it_is_back(chromium
         await view.wait_for_selector("#state:not(.silent)")
         assert await view.inner_text("#state") == before
         assert await view.input_value("#settings-name") == "half typed"
+        async with view.expect_response(lambda got: got.status == 404) as gone:
+            assert (await view.request.delete("/api/pages/0")).ok
+        await gone.value
+        assert await view.inner_text("#state") == before
 
 
 @pytest.mark.parametrize("scripts", [True, False])

@@ -71,11 +71,10 @@ async function refresh() {
   try {
     const signal = AbortSignal.timeout(AT_LEAST);
     const answer = await fetch(location.href, { headers: { Accept: "text/html" }, signal });
-    if (!answer.ok) away();
-    else {
+    if (answer.ok) {
       show(new DOMParser().parseFromString(await answer.text(), "text/html"));
       isAway = false;
-    }
+    } else if (answer.status !== 404) away(); /* 404: what was shown here was removed */
   } catch { away(); /* its next word brings another try */ } finally { isFetching = false; }
 }
 
