@@ -132,8 +132,9 @@ NotifyWhenOption = Annotated[
     typer.Option(
         "--notify-when",
         metavar="CONDITION",
-        help="Send notices only when it becomes true: 'below 20', 'above 20', 'has WORDS',"
-        " 'lacks WORDS', 'changed WORDS'; give several: one of them. '': at every change.",
+        help="Send notices only when it becomes true: 'below 20', 'above 20', 'falls by 5 %',"
+        " 'rises by 10', 'changes by 2 %', 'has WORDS', 'lacks WORDS', 'changed WORDS', or several"
+        " with 'and' between them; give several: one of them. '': at every change.",
     ),
 ]
 CrawlDelayOption = Annotated[

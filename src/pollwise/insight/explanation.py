@@ -284,7 +284,8 @@ def _conditions(
         view = read(body, content_type, parts)
     except UnreadableError:  # by other selectors than then
         return ()
-    return standings(page.notify_when, counted(view, record.memory.noise.masks))
+    memory = record.memory
+    return standings(page.notify_when, counted(view, memory.noise.masks), memory.told_number)
 
 
 def _record(store: StoreReader, db: Place, address: str) -> PageRecord:
