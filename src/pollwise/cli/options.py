@@ -284,8 +284,8 @@ PolicyOption = Annotated[
     list[str] | None,
     typer.Option(
         "--policy",
-        help="A policy by name, perhaps with options (lakg:resolution=2500,exponent=1.3); give"
-        " several to compare.",
+        help="A policy by name, perhaps with options (lakg:resolution=2500,exponent=1.3), or one of"
+        " your own (MODULE:CLASS, MODULE:CLASS:OPTION=VALUE); give several to compare.",
     ),
 ]
 
