@@ -4,13 +4,15 @@ import asyncio
 from dataclasses import replace
 from decimal import Decimal
 from itertools import count
+from pathlib import Path
 
 import pytest
 from aiohttp import web
 
 from pollwise.errors import InputError, PostponedError
 from pollwise.insight.changes import read_changes
-from pollwise.insight.explanation import read_explanation
+from pollwise.insight.explanation import explain, read_explanation
+from pollwise.insight.knowledge import read_knowledge
 from pollwise.live.checking import check_page
 from pollwise.live.web_polling import web_poller
 from pollwise.notify.delivery import Delivery
@@ -24,6 +26,7 @@ from pollwise.web.noise.looks import Copy
 
 from .patient_watch import watch_for
 
+SOURCES = Path(__file__).parents[1] / "data" / "sources"
 SETTINGS = WatchSettings(budget="6/minute")
 ITEM = "<item><guid>{0}</guid><title>{1}</title><description>{2}</description></item>"
 
@@ -208,3 +211,59 @@ async def test_a_poll_says_whether_its_change_is_held_back(site, clock, words, b
         for others in ((), ("blow 20",)):  # which only another program may have stored
             free = (await poller.poll(replace(page, notify_when=others), copy)).result
             assert not free.held_back
+
+
+@pytest.mark.parametrize(
+    ("answer", "content_type", "condition", "told"),
+    [
+        (
+            "<rss version='2.0'><channel><title>Shop</title>"
+            + "".join(ITEM.format(number, f"Kettle {number}", "") for number in range(15, 25))
+            + "</channel></rss>",
+            "application/rss+xml",
+            "below 20 and has kettle",
+            Standing("below 20 and has kettle", None, None, None, items=5),
+        ),
+        (
+            f"<p>19.50 EUR<p>{'so on ' * 60_000}",
+            "text/html",
+            "falls by 5 %",
+            Standing("falls by 5 %", "19.50", 19.5, False, measured_from=19.5),
+        ),
+        (
+            (SOURCES / "text.pdf").read_bytes(),
+            "application/pdf",
+            "has crazy ones",
+            Standing("has crazy ones", None, None, True, 3),
+        ),
+    ],
+    ids=["feed", "large", "pdf"],
+)
+async def test_an_explanation_waits_for_what_takes_long_to_read(
+    site, tmp_path, answer, content_type, condition, told
+):
+    db, url = tmp_path / "x.db", site.url("/long")
+
+    async def answered(request: web.Request) -> web.Response:
+        body = answer if isinstance(answer, bytes) else answer.encode()
+        return web.Response(body=body, content_type=content_type)
+
+    site.answers["/long"] = answered
+    with Store.open(db) as store:
+        store.add_pages([NewPage(url, site.host, notify_when=(condition,))], now=0.0)
+    await watch_for(db, SETTINGS, 0.0, 90.0, recalls=True)
+    explained = await asyncio.to_thread(read_explanation, db, url)
+    assert explained.conditions == (told,)
+    with Store.open_readonly(db) as store:  # as the dashboard does
+        assert explain(read_knowledge(db), store, url).conditions == ()
+
+
+async def test_a_copy_that_cannot_be_read_any_more_says_nothing_of_conditions(site, tmp_path):
+    db, url = tmp_path / "x.db", site.url("/long")
+    site.says("/long", f"<p>19 EUR<p>{'so on ' * 60_000}", Content_Type="text/html")
+    with Store.open(db) as store:
+        store.add_pages([NewPage(url, site.host, notify_when=("below 20",))], now=0.0)
+    await watch_for(db, SETTINGS, 0.0, 90.0, recalls=True)
+    with Store.open(db) as store:
+        store.add_pages([NewPage(url, site.host, select=("#price",))], now=200.0)
+    assert (await asyncio.to_thread(read_explanation, db, url)).conditions == ()
