@@ -134,7 +134,7 @@ class SentForm:
 WANTED = {
     **{"name": "Every", "tags": "z", "weight": "2", "cost": "2", "at_least": "1/week"},
     **{"at_most": "9/day", "select": "css:p", "ignore": "css:i"},
-    **{"notify_when": "below 20"},
+    **{"notify_when": "falls by 5 % and lacks sold out"},
 }
 FORMS = (
     SentForm("add", "/pages", {"do": "add", "urls": "http://c.example/", "tags": "", "weight": ""}),

@@ -202,7 +202,14 @@ BOUNDS = st.none() | st.builds(
     select=PARTS,
     ignore=PARTS,
     render=st.booleans(),
-    notify_when=st.sampled_from([(), ("below 20",), ('has "a b"', "lacks x=#1", "above -1,5")]),
+    notify_when=st.sampled_from(
+        [
+            (),
+            ("below 20",),
+            ('falls by 5 % and lacks "a"',),
+            ('has "a b"', "lacks x=#1", "above -1,5"),
+        ]
+    ),
 )
 def test_a_page_comes_back_from_its_line(
     tmp_path_factory, weight, cost, bounds, tags, select, ignore, render, notify_when

@@ -73,7 +73,7 @@ class PageWishes:
     name: Annotated[str | None, Told("what to call the page", most=LONGEST_NAME)] = None
     render: Annotated[bool | None, Told("whether a browser runs its scripts")] = None
     notify_when: Annotated[
-        tuple[str, ...] | None, Told("conditions of notices, such as below 20", most=100)
+        tuple[str, ...] | None, Told("conditions of notices, such as falls by 5 %", most=100)
     ] = None
     paused: Annotated[bool | None, Told("whether it is not polled")] = None
 
