@@ -98,6 +98,7 @@ async def test_a_step_is_not_measured_from_a_number_that_is_masked_by_now(site, 
     await watch_for(db, SETTINGS, 0.0, 300.0, recalls=True)
     with Store.open_readonly(db) as store:
         assert store.pages()[0].memory.noise.masks  # which the counter taught
+    assert read_explanation(db, url).conditions[0].measured_from == 25
     price = "24"
     await watch_for(db, SETTINGS, 400.0, 90.0, recalls=True)
     price = "22"

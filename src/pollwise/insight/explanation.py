@@ -21,7 +21,7 @@ from pollwise.insight.hosts import stopped_by
 from pollwise.insight.noise import MaskedPart, masked_parts
 from pollwise.insight.waits import waits_of
 from pollwise.scheduler.budgets import parse_shares, shared_tag
-from pollwise.sources.conditions import Standing, standings
+from pollwise.sources.conditions import Standing, number_of, standings
 from pollwise.sources.reading import LARGE, read, takes_long
 from pollwise.sources.view import WHOLE, Parts, UnreadableError
 from pollwise.store import Place, Store
@@ -31,7 +31,7 @@ from pollwise.store.records import PageRecord, Postponed, StoredVersion
 from pollwise.types import Observation, Outcome, PageMemory
 from pollwise.units import DAY
 from pollwise.web.beside import Beside
-from pollwise.web.judging import counted
+from pollwise.web.judging import counted, measured_from
 from pollwise.web.seeing import read_beside
 from pollwise.web.urls import canonical
 
@@ -310,7 +310,7 @@ def _standings(
     memory: PageMemory,
 ) -> tuple[Standing, ...]:
     view = counted(read(body, content_type, parts), memory.noise.masks)
-    return standings(told, view, memory.told_number)
+    return standings(told, view, measured_from(memory.told_number, number_of(view)))
 
 
 def _record(store: StoreReader, db: Place, address: str) -> PageRecord:

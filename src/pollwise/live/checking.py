@@ -31,7 +31,7 @@ from pollwise.types import Mask, MaskState, PageMemory
 from pollwise.web.beside import Beside
 from pollwise.web.change import compare
 from pollwise.web.fetcher import FetchResult
-from pollwise.web.judging import counted
+from pollwise.web.judging import counted, measured_from
 from pollwise.web.noise.looks import says_the_same
 from pollwise.web.noise.masks import covered_blocks
 from pollwise.web.noise.search import differences, find_noise
@@ -376,6 +376,7 @@ def _told(address: str, known: _Known, first: FetchResult, readings: list[_Readi
     pages = [each.view.blocks for each in readings]
     masks: tuple[Mask, ...] = memory.noise.masks
     new = find_noise(pages, masks) if len(pages) == 3 else ()
+    last = measured_from(memory.told_number, None)
     held = [mask for mask in masks if mask.state is not MaskState.REFUSED] + list(new)
     kept = _kept(pages[0], held)
     restless = _restless(kept, _kept(pages[1], held)) if len(pages) > 1 else []
@@ -405,7 +406,7 @@ def _told(address: str, known: _Known, first: FetchResult, readings: list[_Readi
         masked=masked_parts(masks),
         noise=tuple(masked_part(None, mask) for mask in new),
         restless=_shown(restless, view.kind),
-        conditions=standings(known.notify_when, counted(view, masks), memory.told_number),
+        conditions=standings(known.notify_when, counted(view, masks), last),
     )
 
 

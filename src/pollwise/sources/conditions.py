@@ -22,9 +22,17 @@ from pollwise.errors import InputError
 from pollwise.sources.legible import without_unseen
 from pollwise.sources.numbers import first_number, number_in
 from pollwise.sources.view import ListedItem, View
-from pollwise.types import NumberTold
 
-__all__ = ["Condition", "Part", "Standing", "alone", "number_of", "read_conditions", "standings"]
+__all__ = [
+    "Condition",
+    "Part",
+    "Standing",
+    "alone",
+    "kept_conditions",
+    "number_of",
+    "read_conditions",
+    "standings",
+]
 
 _Verb = Literal["below", "above", "has", "lacks", "changed", "falls by", "rises by", "changes by"]
 _BOUNDS = ("below", "above")
@@ -195,12 +203,33 @@ def read_conditions(told: Sequence[str], where: str) -> tuple[Condition, ...]:
     )
 
 
-def standings(
-    told: Sequence[str], view: View, told_number: NumberTold | None = None
-) -> tuple[Standing, ...]:
-    """How conditions that were read before stand in a text, by the number that was told last."""
-    last = None if told_number is None else told_number.told
-    return tuple(one.standing(view, last) for one in read_conditions(told, "notify-when"))
+def kept_conditions(told: Sequence[str]) -> tuple[Condition, ...]:
+    """Conditions that a database keeps, also as version 0.21 took them, which knew no "and".
+
+    `InputError` for what no version took.
+
+    >>> [condition] = kept_conditions(["has milk or has tea"])
+    >>> condition.parts[0].words
+    'milk or has tea'
+    """
+    return tuple(_kept(text) for text in told)
+
+
+def standings(told: Sequence[str], view: View, last: Decimal | None = None) -> tuple[Standing, ...]:
+    """How conditions that a database keeps stand in a text; `last` as for `Condition.is_met`."""
+    return tuple(one.standing(view, last) for one in kept_conditions(told))
+
+
+def _kept(text: str) -> Condition:
+    where = "notify-when"
+    try:
+        [condition] = read_conditions([text], where)
+    except InputError:
+        verb, rest, _ = _begun(text, where)
+        if verb in _BOUNDS or verb in _STEPS:
+            raise
+        return Condition(text, (Part(text, verb, _folded(without_unseen(rest))),))
+    return condition
 
 
 def _divided(text: str, where: str) -> list[str]:
@@ -223,24 +252,29 @@ def _divided(text: str, where: str) -> list[str]:
 
 
 def _part(text: str, where: str) -> Part:
-    found = _BEGINNING.match(text)
-    rest = text[found.end() :].strip() if found else ""
-    if is_quoted := len(rest) > 1 and rest[0] == rest[-1] == '"':
-        rest = rest[1:-1]
-    words = _folded(without_unseen(rest))
-    if found is None or not words:
-        raise InputError(f"{where} {text[:80]!r}: expected {_EXPECTED}")
-    told = " ".join(found[1].lower().split())
-    verb = next(verb for verb in get_args(_Verb) if verb == told)
+    verb, rest, is_quoted = _begun(text, where)
     if verb in _BOUNDS:
         return Part(text, verb, "", _number(rest, text, f"{verb} 19.50", where))
     if verb in _STEPS:
         return _step(text, verb, rest, where)
+    words = _folded(without_unseen(rest))
     if verb == "changed" and not is_quoted and _STEP_OF_WORDS.fullmatch(words):
         raise InputError(
             f'{where} {text[:80]!r}: write "changes {words}"; words like these stand in quotes'
         )
     return Part(text, verb, words)
+
+
+def _begun(text: str, where: str) -> tuple[_Verb, str, bool]:
+    """The verb of a condition, what comes after it, and whether that was in quotes."""
+    found = _BEGINNING.match(text)
+    rest = text[found.end() :].strip() if found else ""
+    if is_quoted := len(rest) > 1 and rest[0] == rest[-1] == '"':
+        rest = rest[1:-1]
+    if found is None or not _folded(without_unseen(rest)):
+        raise InputError(f"{where} {text[:80]!r}: expected {_EXPECTED}")
+    told = " ".join(found[1].lower().split())
+    return next(verb for verb in get_args(_Verb) if verb == told), rest, is_quoted
 
 
 def _step(text: str, verb: _Verb, rest: str, where: str) -> Part:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple
 
-from pollwise.sources.conditions import alone, number_of, read_conditions
+from pollwise.sources.conditions import alone, kept_conditions, number_of
 from pollwise.sources.legible import legible_view
 from pollwise.sources.reading import read
 from pollwise.sources.view import Parts, UnreadableError, View
@@ -23,7 +23,7 @@ from pollwise.types import Mask, NumberTold, Page
 from pollwise.web.noise.looks import Copy
 from pollwise.web.noise.masks import left_of
 
-__all__ = ["Judgement", "counted", "judged"]
+__all__ = ["Judgement", "counted", "judged", "measured_from"]
 
 
 class Judgement(NamedTuple):
@@ -51,7 +51,7 @@ def judged(
     no id, one that meets a condition is enough. `told_number` is that of the change before.
     `UnreadableError` for the body.
     """
-    conditions, parts = read_conditions(page.notify_when, "notify-when"), Parts.of(page)
+    conditions, parts = kept_conditions(page.notify_when), Parts.of(page)
     now = counted(read(body, content_type, parts), masks)
     if now.items is not None:
         texts = ((item.found.key, alone(item, now)) for item in now.items)
@@ -65,7 +65,7 @@ def judged(
     if not any(one.is_of_steps for one in conditions):
         return Judgement(not any(one.is_met(now, earlier) for one in conditions), tuple(new))
     number, number_before = number_of(now), None if earlier is None else number_of(earlier)
-    last = _measured_from(told_number, number_before)
+    last = measured_from(told_number, number_before)
     met = [one for one in conditions if one.is_met(now, earlier, last)]
     is_shown = bool(met) and number != number_before
     if number is not None and (last is None or is_shown or any(one.is_of_steps for one in met)):
@@ -73,8 +73,11 @@ def judged(
     return Judgement(not met, tuple(new), None if last is None else NumberTold(last, number))
 
 
-def _measured_from(told: NumberTold | None, before: Decimal | None) -> Decimal | None:
-    """The number from which the step of a change is measured, with that of the copy before it."""
+def measured_from(told: NumberTold | None, before: Decimal | None) -> Decimal | None:
+    """The number from which the step of a change is measured, with that of the copy before it.
+
+    None: there is none; as the number of the copy, also that this is not known.
+    """
     if told is None:
         return before
     return told.told if before is None or before == told.latest else before

@@ -6,9 +6,14 @@ from decimal import Decimal
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.sources.conditions import Standing, number_of, read_conditions, standings
+from pollwise.sources.conditions import (
+    Standing,
+    kept_conditions,
+    number_of,
+    read_conditions,
+    standings,
+)
 from pollwise.sources.reading import read
-from pollwise.types import NumberTold
 
 FEED = b"""<rss version="2.0"><channel><title>Jobs</title>
 <item><guid>1</guid><title>Cook</title><description>pays 1.900 EUR</description></item>
@@ -180,6 +185,29 @@ def test_what_is_no_condition_is_told_in_a_line(told, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("told", "text_with_it"),
+    [
+        ("has milk or has tea", "milk or has tea"),
+        ("has salt and below average", "salt and below average"),
+        ("changed by 5 %", "by 5 %"),
+    ],
+)
+def test_words_that_an_earlier_version_took_are_what_they_were(told, text_with_it):
+    with pytest.raises(InputError):
+        read_conditions([told], "notify-when")
+    [condition] = kept_conditions([told])
+    assert condition.is_met(text(text_with_it), text("nothing"))
+    assert not condition.is_met(text("another"), text("nothing"))
+    assert [one.blocks for one in standings([told], text(text_with_it))] == [1]
+
+
+def test_what_no_version_took_is_no_condition_that_a_database_keeps():
+    for told in ("below 20 or above 30", "fell 20", "has "):
+        with pytest.raises(InputError, match=r"^notify-when"):
+            kept_conditions([told])
+
+
 def test_it_is_told_how_conditions_stand():
     view = text("Price 1.299,00 EUR", "sold out")
     assert standings(("below 20", "has Sold", "changed sold"), view) == (
@@ -196,7 +224,7 @@ def test_it_is_told_from_where_a_step_is_measured():
     told, view = ("falls by 5 %",), text("95 EUR")
     [first] = standings(told, view)
     assert (first.holds, first.measured_from) == (False, 95.0)
-    [later] = standings(told, view, NumberTold(Decimal(100), Decimal(97)))
+    [later] = standings(told, view, Decimal(100))
     assert (later.holds, later.measured_from) == (True, 100.0)
 
 
@@ -212,5 +240,5 @@ def test_it_is_told_how_each_of_several_stands():
 def test_of_a_list_it_is_told_how_many_items_would_be():
     view = read(FEED, "application/rss+xml")
     conditions = ("above 2000", "lacks pays", "changed nurse", "above 1000 and has cook")
-    told = standings((*conditions, "rises by 1"), view, NumberTold(Decimal(1), None))
+    told = standings((*conditions, "rises by 1"), view, Decimal(1))
     assert [one.items for one in told] == [1, 0, 1, 1, 0]

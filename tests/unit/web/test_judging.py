@@ -101,6 +101,12 @@ def test_where_another_number_is_read_now_steps_are_measured_from_the_copy_befor
         assert found.told_number.told == (23 if is_told else 25)
 
 
+def test_a_condition_that_an_earlier_version_took_still_holds_changes_back():
+    before = b"<p>nothing"
+    assert is_held_back(page("has milk or has tea"), before, b"<p>milk")
+    assert not is_held_back(page("has milk or has tea"), before, b"<p>milk or has tea")
+
+
 def test_without_conditions_on_steps_no_number_is_remembered():
     before, told = Copy(b"<p>100", "text/html"), NumberTold(Decimal(100), Decimal(100))
     found = judged(page("below 99"), (), b"<p>98", "text/html", before, (), told)
