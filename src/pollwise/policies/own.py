@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from pollwise.checks import missing_members, shown_text
@@ -111,20 +112,7 @@ def _class_of(text: str, module: str, name: str) -> type[Policy]:
         )
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
-    try:
-        spec = find_spec(module)
-    except ImportError:  # what it should be in is not there, or no package
-        spec = None
-    if spec is None:
-        raise InputError(
-            f"policy {text!r}: there is no module {module}; call this in the folder of its file,"
-            f" or choose one of {', '.join(WATCHING.names)}"
-        )
-    try:
-        there = vars(import_module(module))
-    except Exception as error:
-        place = _place_of(error, spec.origin) or spec.origin
-        raise InputError(f"policy {text!r}: {place}: {_said(error)}") from error
+    there = vars(_imported(text, module))
     kind = there.get(name)
     if not isinstance(kind, type):
         classes = [key for key, one in there.items() if isinstance(one, type)]
@@ -132,6 +120,26 @@ def _class_of(text: str, module: str, name: str) -> type[Policy]:
         has = f"its classes are {', '.join(own)}" if own else "it has no class"
         raise InputError(f"policy {text!r}: {module} has no class {name}; {has}")
     return kind
+
+
+def _imported(text: str, module: str) -> ModuleType:
+    """A module, after the packages that it is in."""
+    if package := module.rpartition(".")[0]:
+        _imported(text, package)
+    try:
+        spec = find_spec(module)
+    except (ImportError, ValueError):  # what it should be in is no package; or it is `__main__`
+        spec = None
+    if spec is None:
+        raise InputError(
+            f"policy {text!r}: there is no module {module}; call this in the folder of its file,"
+            f" or choose one of {', '.join(WATCHING.names)}"
+        )
+    try:
+        return import_module(module)
+    except (Exception, SystemExit) as error:
+        place = _place_of(error, spec.origin) or spec.origin
+        raise InputError(f"policy {text!r}: {place}: {_said(error)}") from error
 
 
 def _place_of(error: BaseException, file: str | None) -> str:

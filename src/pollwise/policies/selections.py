@@ -7,10 +7,11 @@ from pollwise.types import Selection
 __all__ = ["selected_ids"]
 
 
-def selected_ids(selection: Selection) -> list[int]:
-    """The ids of the pages that a policy selected; `InputError` if it gave something else.
+def selected_ids(selection: Selection, limit: int) -> list[int]:
+    """The ids of the pages that a policy selected; `InputError` if it gave something else, or more
+    than the `limit` that it was told.
 
-    >>> selected_ids([4])
+    >>> selected_ids([4], 1)
     Traceback (most recent call last):
     pollwise.errors.InputError: the policy's select gave [4]: it must give \
 Selection(np.array(page_ids, np.int64))
@@ -23,4 +24,8 @@ Selection(np.array(page_ids, np.int64))
         raise InputError(
             f"the policy's {what}: it must give Selection(np.array(page_ids, np.int64))"
         ) from error
+    if len(ids) > limit:
+        raise InputError(
+            f"the policy's select gave {len(ids)} pages ({shown(ids)}), where its limit was {limit}"
+        )
     return ids

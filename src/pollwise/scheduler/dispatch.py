@@ -363,8 +363,9 @@ class Dispatch:
                 left = min(may_pass, may_hold)
                 if not left:
                     return polls, min(now + _STEP, first_copy_at)
-                selection = self.policy.select(now, min(self._most_selected(now), left))
-                selected = selected_ids(selection)
+                limit = min(self._most_selected(now), left)
+                selection = self.policy.select(now, limit)
+                selected = selected_ids(selection, limit)
                 if not selected:
                     page_id = self._unchosen(now, spare=True)
                     if page_id is None:

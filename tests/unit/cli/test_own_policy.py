@@ -145,6 +145,13 @@ class Mine(pollwise.Uniform):
             "{0}:Mine",
             "select gave None: it must give Selection(np.array(page_ids, np.int64))",
         ),
+        (None, "__main__:Mine", "there is no module __main__; call this in the folder"),
+        ("raise SystemExit('no')", "{0}:Mine", "{0}.py, line 1: SystemExit: no"),
+        (
+            CLASS.format("def select(self, n, m): return pollwise.Selection(np.array([0, 0]))"),
+            "{0}:Mine",
+            "select gave 2 pages ([0, 0]), where its limit was 1",
+        ),
         (
             CLASS.format("def select(self, n, m): return pollwise.Selection(np.arange(0), None)"),
             "{0}:Mine",
@@ -160,6 +167,29 @@ def test_what_is_wrong_with_it_is_told_in_a_line(run, module, text, policy, told
     *before, line = answer.err.strip().splitlines()
     assert told.format(module) in line
     assert all("0.2/day/page" in each for each in before)  # which policy is replayed
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", None),
+        ("import no_such_library", "__init__.py, line 1: ModuleNotFoundError: No module named"),
+        ("raise ValueError('no')", "__init__.py, line 1: ValueError: no"),
+        ("x = (", "__init__.py: SyntaxError: '(' was never closed"),
+    ],
+)
+def test_it_may_be_in_a_package_whose_errors_are_told(run, module, text, told):
+    package = Path(f"in_{module}")
+    package.mkdir()
+    Path(f"{module}.py").rename(package / "inner.py")
+    (package / "__init__.py").write_text(text)
+    answer = run("simulate", "--polls", 5, "--policy", f"{package}.inner:Halving")
+    if told is None:
+        assert answer.status == 0
+    else:
+        assert (answer.status, answer.out) == (2, "")
+        [line] = answer.err.strip().splitlines()
+        assert told in line
 
 
 def test_of_several_the_one_that_fails_is_named(run, module):

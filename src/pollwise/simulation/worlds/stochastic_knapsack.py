@@ -340,7 +340,7 @@ def _offer_called(
     mixture = policy if isinstance(policy, Mixture) else None
     for n in range(begin, end):
         now = float(n)
-        selected = selected_ids(policy.select(now, 1))
+        selected = selected_ids(policy.select(now, 1), 1)
         if not selected:
             return n
         (page,) = selected
