@@ -197,10 +197,7 @@ def read_conditions(told: Sequence[str], where: str) -> tuple[Condition, ...]:
     >>> [(part.verb, part.number) for part in condition.parts]
     [('falls by', Decimal('5')), ('below', Decimal('19.50'))]
     """
-    return tuple(
-        Condition(text, tuple(_part(part, where) for part in _divided(text, where)))
-        for text in told
-    )
+    return tuple(_condition(text, where) for text in told)
 
 
 def kept_conditions(told: Sequence[str]) -> tuple[Condition, ...]:
@@ -230,6 +227,18 @@ def _kept(text: str) -> Condition:
             raise
         return Condition(text, (Part(text, verb, _folded(without_unseen(rest))),))
     return condition
+
+
+def _condition(text: str, where: str) -> Condition:
+    parts = tuple(_part(part, where) for part in _divided(text, where))
+    below, above = ([one.number or 0 for one in parts if one.verb == verb] for verb in _BOUNDS)
+    is_apart = bool(below and above) and min(below) <= max(above)
+    if is_apart or {"falls by", "rises by"} <= {one.verb for one in parts}:
+        raise InputError(
+            f"{where} {text[:80]!r}: no number does both; give each by itself, and one of them is"
+            " enough"
+        )
+    return Condition(text, parts)
 
 
 def _divided(text: str, where: str) -> list[str]:

@@ -176,6 +176,9 @@ def test_a_number_is_written_plainly(told, number):
         ("changed by 5 %", 'write "changes by 5 %"; words like these stand in quotes$'),
         ("below 20 and above ten", "^notify-when 'above ten': expected one number"),
         ("below 20 and", "expected one number"),
+        ("below 20 and above 30", "no number does both; give each by itself"),
+        ("below 20 and above 20,0", "no number does both; give each by itself"),
+        ("falls by 5 % and rises by 5 %", "no number does both; give each by itself"),
         ("below 20 or falls by 5 %", '"or" cannot stand between conditions; give each by itself'),
     ],
 )
