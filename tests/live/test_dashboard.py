@@ -199,6 +199,23 @@ async def test_what_is_wanted_is_set_with_and_without_scripts(chromium, watch, s
         assert (page.weight, page.name) == (3.0, "Ships & boats")
 
 
+async def test_conditions_are_set_a_line_each(chromium, watch):
+    field, conditions = "#settings-notify_when", "falls by 5 % and lacks sold out\nbelow 10"
+    async with browsing(chromium, watch) as view:
+        await opened(view, "/pages/1", field)
+        await view.fill(field, "falls by 5 %\nbelow 20 and above 30")
+        await view.click("form[action*=settings] button")
+        assert "no number does both" in await view.inner_text(f"{field}-error")
+        assert (await view.input_value(field)).endswith("below 20 and above 30")
+        await view.fill(field, conditions)
+        await view.click("form[action*=settings] button")
+        await view.wait_for_selector(".flash")
+        assert await view.input_value(field) == conditions
+        with Store.open_readonly(watch) as store:
+            page = store.find_page("http://b.example/").page
+        assert page.notify_when == tuple(conditions.splitlines())
+
+
 async def test_without_scripts_a_page_is_paused_resumed_and_removed(chromium, watch):
     async with browsing(chromium, watch, scripts=False) as view:
         await opened(view, "/pages/2", "text=Pause")
