@@ -38,7 +38,7 @@ POLICIES = (
     "news-crawl", "miniflux", "optimal",
 )  # fmt: skip
 BUDGETS = ("0.1", "0.3", "1", "4", "12", "48", "96")
-MOST_POLLS = 12_000
+MOST_POLLS = 6_000
 WARM_UP = 0.15
 BEGIN = 1_704_067_200.0
 """The first of January 2024, a Monday."""

@@ -107,6 +107,7 @@ class EphemeralIndex:
         self._decays = _DECAYS if decay is None else np.array([decay])
         self._base = np.full(len(self._decays), 1 / len(self._decays))
         self._shift = epoch / 2
+        self._is_exact = decay is not None and epoch == 0.0
         self._kept = 1 - 1 / memory
         size = len(self._decays)
         self._source = np.dtype(
@@ -153,7 +154,8 @@ class EphemeralIndex:
     def select(self, now: float, limit: int) -> Selection:
         """The pages of the largest indices; they are leased."""
         ids, elapsed = self._queue.to_look_at(now)
-        self._set_indices(ids, elapsed)
+        if not self._is_exact:
+            self._set_indices(ids, elapsed)
         self._queue.put_back(ids, elapsed)
         return self._queue.select(now, limit)
 
@@ -285,11 +287,17 @@ class EphemeralIndex:
         self._set_indices(ids, (own["time"] + usual) / (counted + 1.0))
 
     def _set_indices(self, ids: Ints, times: Floats) -> None:
-        """Give the queue the indices of sources: exact after `times` and after four times that."""
+        """Give the queue the indices of sources: exact after `times` and after four times that.
+
+        Of a known decay, always exact.
+        """
         if not len(ids):
             return
         chances, values, rates = self._posterior(ids)
         height = (rates * self._sources["weight"][ids])[:, None] * chances * values / self._decays
+        if self._is_exact:
+            self._queue.set_exactly(ids, height[:, 0], float(self._decays[0]))
+            return
         indices = [
             (height * _two_or_more(self._decays * (wait + self._shift)[:, None])).sum(axis=1)
             for wait in (times, LATER * times)

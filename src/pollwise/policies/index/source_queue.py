@@ -46,6 +46,11 @@ class SourceQueue(IndexPolicy):
     def _known_rates(self, page_ids: Ints) -> Floats:
         return np.ones(len(page_ids))
 
+    def set_exactly(self, ids: Ints, heights: Floats, decay: float) -> None:
+        """Set the indices of sources whose items all fade at one decay: K and κ are known."""
+        self.state.apart["rate"][ids] = decay
+        self.state.pages["weight"][ids] = narrowed(np.maximum(heights, _SMALLEST))
+
     def set_indices(self, ids: Ints, times: Floats, index: Floats, index_later: Floats) -> None:
         """Set the indices of sources by their values after `times` and LATER * `times`."""
         share = np.clip(index / np.maximum(index_later, _SMALLEST), _SHARES[0], _SHARES[-1])
