@@ -24,7 +24,7 @@ between sources in units of Λ₀².
 A source is taken to be better than it looks by what a poll of it may teach: where waits are longer
 than items live, no index grows any more, and a source that looked bad once would never be polled
 again. Λξ has the relative variance v = 1/(a + N/φ) + 1/(m + n), and the next poll brings b batches;
-with s = M v b for the polls M that are remembered, E[Λξ] is raised by the share √v ψ(s), as in the
+with s = R v b for the polls R that are remembered, E[Λξ] is raised by the share √v ψ(s), as in the
 Gittins index of a normal mean.
 
 Sources: the index is that of Avrachenkov and Borkar, "Whittle index policy for crawling ephemeral
@@ -173,12 +173,11 @@ class EphemeralIndex:
         """Learn from polls and end the leases of their pages."""
         for seen in observations:
             ids = watched([seen.page_id], self._sources)
-            told = seen.outcome in (Outcome.CHANGED, Outcome.UNCHANGED)
-            if len(ids) and told:
+            if len(ids):
                 elapsed = seen.polled_at - self._queue.state.pages["seen_at"][seen.page_id]
-                if elapsed > 0:
+                if elapsed > 0 and seen.outcome in (Outcome.CHANGED, Outcome.UNCHANGED):
                     self._learn(seen, elapsed)
-                    self._reckon(ids)
+                self._reckon(ids)  # in any case: it may have come first as it had waited for long
             self._queue.observe([seen])
         clock = self._common["clock"]
         if clock[0] > clock[2]:
@@ -215,8 +214,8 @@ class EphemeralIndex:
         return learned
 
     def upgraded(self, state: StateDict) -> StateDict:
-        """Learned state of version 0.11, which took a for known; see `Upgrading`."""
-        if {*state, "sources.shape"} != {*self.state_dict([])}:
+        """Learned state of version 0.21, which took a for known; see `Upgrading`."""
+        if {*self.state_dict([])} - {*state} != {"sources.shape"}:
             return state
         return {"sources.shape": np.full(1, _FIRST_SHAPE), **state}
 
