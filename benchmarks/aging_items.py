@@ -76,10 +76,10 @@ def made(
 ) -> ItemTable:  # fmt: skip
     """Sources of items, thinned by `accept`.
 
-    `spread`: of the logarithms of their rates, and 0.6 times as much of those of their worths; `batch`: how
-    many items come at once, on average; `dead`: the share of sources that have nothing but one item
-    at the begin; `lives`: half of the sources keep an item for 20 minutes on average, the others
-    for 20 days (else all stay); `aged`: polls tell when an item was published.
+    `spread`: of the logarithms of their rates, and 0.6 times as much of those of their worths;
+    `batch`: how many items come at once, on average; `dead`: the share of sources that have nothing
+    but one item at the begin; `lives`: half of the sources keep an item for 20 minutes on average,
+    the others for 20 days (else all stay); `aged`: polls tell when an item was published.
     """
     generator = np.random.default_rng(seed)
     parts = []

@@ -245,8 +245,12 @@ class EphemeralIndex:
             count = len(seen.items)
             self._learn_values(own, seen, elapsed)
         if own["polls"]:
-            ((rate,),) = self._posterior(np.array([seen.page_id]))[2:]
-            self._common["spread"] += (count - rate * elapsed) ** 2, rate * elapsed
+            # Beside what the source brought before, whatever is thought of it, with the variance of
+            # that difference: a wrong prior makes no batches.
+            whole = own["time"] + elapsed
+            expected = (own["items"] + count) * elapsed / whole
+            square = (count - expected) ** 2 * whole / own["time"]
+            self._common["spread"] += square, expected
         own["time"] += elapsed
         own["items"] += count
         own["polls"] += 1
