@@ -58,6 +58,7 @@ from pollwise.policies.index.state import (
     MOST_CHANGES,
     MOST_POLLS,
     ODDS_UNIT,
+    SPAN_UNIT,
     SPELL_COUNT,
     SUMMARY,
     TICK_UNIT,
@@ -110,13 +111,14 @@ _PAGE_LEARNED = (
     "dates",
     "date_odds",
     "tick",
+    "span",
     "clock_odds",
     "burst_odds",
     "young",
 )
 _COUNTED = {"changes": "f4", "reverts": "f4", "dates": "i4"}
 """Numbers that are saved in another type than they are kept in."""
-_UNITS = {"date_odds": ODDS_UNIT, "tick": TICK_UNIT, "clock_odds": ODDS_UNIT}
+_UNITS = {"date_odds": ODDS_UNIT, "tick": TICK_UNIT, "span": SPAN_UNIT, "clock_odds": ODDS_UNIT}
 """Fields that are kept in units of their own, and saved without."""
 _SIGNAL_LEARNED = ("signal", "signalled_at", "signals", "true_signals")
 _AT_FIRST: dict[str, Any] = {

@@ -46,6 +46,7 @@ __all__ = [
     "PULLS",
     "RATES_TOGETHER",
     "SEEN_SURGE",
+    "SPAN_UNIT",
     "SPELL_COUNT",
     "STALE_SURGE",
     "SUMMARY",
@@ -102,6 +103,7 @@ INDEX_PAGE = np.dtype(
         ("young", "i1"),  # 1: added later than the first pages, and no change of it was seen
         ("signalled", "u1"),  # 1: a signal is pending
         ("dates", "u1"),  # changes whose time was told, up to MOST_DATES
+        ("span", "u1"),  # `SPAN_UNIT`: how long before its tick it may change, as polls found
     ]
 )
 """What is kept of each page."""
@@ -204,6 +206,8 @@ LEAST_CLOCK_ODDS = -6.0
 TELLS_AFTER = 28_800.0
 """Seconds after a change from which its time speaks for the clock: sooner, a page that changes
 every few hours would often agree, too."""
+SPAN_UNIT = TELLS_AFTER / 255
+"""Seconds."""
 
 NO_SURGE, SEEN_SURGE, STALE_SURGE, WAITING_SURGE, AGING_SURGE = range(5)
 """What a surge of changes does to the index: nothing; it is seen; the copy is stale; all wait; the
