@@ -184,7 +184,7 @@ def learn(state: IndexState, observation: Any) -> None:
         refresh_models(state, page)
         elapsed = operational_time(state, page, polled_at)
         if changed and own.span > 0 and by_clock(own, common):
-            elapsed = max(elapsed, DAY)
+            elapsed = max(elapsed, DAY)  # out of its window no part of a day has passed
         row, table = common.likely, CHANGED_TABLE if changed else UNCHANGED_TABLE
         put(row, lattice_row(common.tables[table], time_step(elapsed)))
         if changed and own.signalled:

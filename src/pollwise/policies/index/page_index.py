@@ -359,9 +359,11 @@ def _time_to_tick(own: Any, common: Any, price: float) -> float:
     passed = (own.seen_at - tick) % DAY  # a copy made at a tick has it behind it
     begun = _window_passed(tick, span, own.seen_at)
     if span > 0.0:
-        left, waits = span * (1.0 - begun), _time_in_window(common, span, price)
-        if waits < left:
-            return DAY - passed - left + waits
+        waits, left = _time_in_window(common, span, price), 1.0 - begun
+        if waits < left * span:
+            return DAY - passed - left * span + waits
+        if begun > 0.0 and waits < span and _clock_index_after(own, common, left) < price:
+            return 2.0 * DAY - passed - span + waits
     for row in range(1, len(CLOCK_DAYS)):
         if _clock_index_after(own, common, CLOCK_DAYS[row] - begun) >= price:
             return float(CLOCK_DAYS[row] * DAY - passed)

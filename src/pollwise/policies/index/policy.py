@@ -415,8 +415,13 @@ class IndexPolicy(CompiledPolicy):
         return learned
 
     def upgraded(self, state: StateDict) -> StateDict:
-        """Learned state of version 0.3, which had the likelihoods of all rates; see `Upgrading`."""
+        """Learned state of versions up to 0.21, which had no windows; see `Upgrading`.
+
+        Version 0.3 had the likelihoods of all rates.
+        """
         expected = self.state_dict([])
+        if "page.tick" in state and "page.span" not in state:
+            state = {**state, "page.span": np.zeros_like(state["page.tick"])}
         likelihoods = state.get("page.likelihood", np.empty(0))
         if {*state, "page.first_rate"} != {*expected} or likelihoods.shape[1:] != (RATE_COUNT,):
             return state
