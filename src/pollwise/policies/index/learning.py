@@ -217,7 +217,7 @@ def learn(state: IndexState, observation: Any) -> None:
                 note_change(state, page, begin, end)
             if believed and unasked:
                 learn_tick(own, polled_at, last_changed_at)
-            elif unasked and own.dates == 0:
+            elif unasked and own.dates == 0 and common.late:
                 learn_window(own, own.seen_at, polled_at)
         else:
             learn_doubtful_poll(
