@@ -171,7 +171,9 @@ def policies_page() -> str:
         [
             f"{_MADE}# Policies\n",
             "`simulate` and `replay` take them by `--policy NAME`, with options as in"
-            " `--policy lakg:resolution=2500,exponent=1.3`.\n`watch` and `collect` always use the"
+            " `--policy lakg:resolution=2500,exponent=1.3`,\nand"
+            " [one of your own](../library.md#a-policy-of-your-own) as `--policy MODULE:CLASS`.\n"
+            "`watch` and `collect` always use the"
             " default. Below the tables stands what each class says in Python,\nwith what its"
             " options mean. Options without a value are set by the run, and so is the resolution of"
             "\n`lakg` and `gpoks` for many pages.\n",

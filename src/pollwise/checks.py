@@ -131,11 +131,15 @@ def require_object(name: str, value: object, kind: type | UnionType, demand: str
             f"{name} is the class {value.__name__}; give an object, such as {value.__name__}()"
         )
     if not isinstance(value, kind):
-        demanded = _members(kind)
-        missing = [each for each in demanded if getattr(value, each, None) is None]
-        is_partly = 0 < len(missing) < len(demanded)
+        missing = missing_members(value, kind)
+        is_partly = 0 < len(missing) < len(_members(kind))
         lacks = f": it lacks {', '.join(missing)}" if is_partly else ""
         require(name, value, False, demand + lacks)
+
+
+def missing_members(value: object, kind: type | UnionType) -> list[str]:
+    """The methods that a value lacks of those that a protocol asks for; none of another kind."""
+    return [each for each in _members(kind) if getattr(value, each, None) is None]
 
 
 def _members(kind: type | UnionType) -> list[str]:

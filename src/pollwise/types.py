@@ -7,6 +7,7 @@ import enum
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, make_dataclass
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = [
     "Mask",
     "MaskState",
     "Noise",
+    "NumberTold",
     "Observation",
     "Outcome",
     "Page",
@@ -319,6 +321,16 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True)
+class NumberTold:
+    """The number of a page that somebody was `told` last, from which the next steps are measured;
+    the first one, if nobody was told any. `latest` is that of the latest copy (None: it has none).
+    """
+
+    told: Decimal
+    latest: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
 class PageMemory:
     """What is remembered of a page from one poll to the next.
 
@@ -326,7 +338,7 @@ class PageMemory:
     hexadecimal hashes of body and visible text of the latest copy. All None: there is no copy yet.
     `earlier_hashes` are the text hashes of other versions seen before, oldest first, each once.
     Text hashes are those of the page without its `noise`. `items` are hashes of the items of a feed
-    or list that were seen, oldest first.
+    or list that were seen, oldest first. `told_number` is there if conditions are measured from it.
     """
 
     etag: str | None = None
@@ -336,6 +348,7 @@ class PageMemory:
     earlier_hashes: tuple[str, ...] = ()
     noise: Noise = Noise()
     items: tuple[str, ...] = ()
+    told_number: NumberTold | None = None
 
 
 @dataclass(frozen=True, slots=True)

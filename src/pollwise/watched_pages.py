@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pollwise.array_growth import long_enough
 from pollwise.hash_filter import HashFilter
+from pollwise.number_texts import pack_number, unpack_number
 from pollwise.numbering import Numbering
 from pollwise.page_columns import Coded, MadePages, PageColumns, SharedTerms
 from pollwise.types import Noise, Outcome, Page, PageMemory
@@ -54,7 +55,7 @@ class Watched:
 
 
 class Texts(NamedTuple):
-    """The texts of some pages by columns; hashes and items are joined by spaces."""
+    """The texts of some pages by columns; hashes, items and numbers are joined by spaces."""
 
     urls: Sequence[str]
     names: Sequence[str]
@@ -64,6 +65,7 @@ class Texts(NamedTuple):
     text_hashes: Sequence[str | None]
     earlier_hashes: Sequence[str]
     items: Sequence[str]
+    told_numbers: Sequence[str]
 
 
 class PackedColumns(NamedTuple):
@@ -386,6 +388,7 @@ class WatchedPages(MutableMapping[int, Watched]):
                 memory.text_hash,
                 " ".join(memory.earlier_hashes),
                 " ".join(memory.items),
+                pack_number(memory.told_number),
             )
         )
 
@@ -402,8 +405,8 @@ class WatchedPages(MutableMapping[int, Watched]):
             texts,
         )
         noise = self._noise.get(page_id, _NOTHING.noise)
-        _, _, etag, last_modified, body_hash, text_hash, earlier, items = marshal.loads(texts)
-        memory = memory_of(etag, last_modified, body_hash, text_hash, earlier, items, noise)
+        _, _, etag, modified, body_hash, text_hash, earlier, items, number = marshal.loads(texts)
+        memory = memory_of(etag, modified, body_hash, text_hash, earlier, items, number, noise)
         outcome = _OUTCOMES[int(self._outcomes[page_id])]
         return Watched(page, memory, bool(self._gone[page_id]), outcome)
 
@@ -513,16 +516,19 @@ def memory_of(
     text_hash: str | None,
     earlier_hashes: str,
     items: str,
+    told_number: str,
     noise: Noise,
 ) -> PageMemory:
-    """What is remembered of a page; hashes and items are joined by spaces.
+    """What is remembered of a page; hashes, items and numbers are joined by spaces.
 
-    >>> memory_of(None, None, "0f", "0e", "0a 0b", "", Noise()).earlier_hashes
+    `ValueError` for a number that is none.
+
+    >>> memory_of(None, None, "0f", "0e", "0a 0b", "", "", Noise()).earlier_hashes
     ('0a', '0b')
     """
     says_nothing = noise == _NOTHING.noise
     if says_nothing and not (
-        body_hash or etag or last_modified or text_hash or earlier_hashes or items
+        body_hash or etag or last_modified or text_hash or earlier_hashes or items or told_number
     ):
         return _NOTHING
     return PageMemory(
@@ -533,6 +539,7 @@ def memory_of(
         tuple(earlier_hashes.split()) if earlier_hashes else (),
         _NOTHING.noise if says_nothing else noise,
         tuple(items.split()) if items else (),
+        unpack_number(told_number),
     )
 
 

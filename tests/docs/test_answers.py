@@ -46,14 +46,15 @@ SECTION = re.compile(r"^### (?P<name>\w+)$(?P<text>.*?)(?=^#|\Z)", re.M | re.S)
 ROW = re.compile(r"^\| `(?P<field>\w+)` \| (?P<unit>[^|]+) \| (?P<meaning>[^|]*)\|$", re.M)
 
 
-def dataclasses_in(annotation: Any) -> Iterator[type]:
-    """The dataclasses that values with this annotation are made of."""
+def dataclasses_in(annotation: Any, within: tuple[type, ...] = ()) -> Iterator[type]:
+    """The dataclasses that values with this annotation are made of; one may have itself in it."""
     if is_dataclass(annotation) and isinstance(annotation, type):
         yield annotation
-        for inner in get_type_hints(annotation).values():
-            yield from dataclasses_in(inner)
+        if annotation not in within:
+            for inner in get_type_hints(annotation).values():
+                yield from dataclasses_in(inner, (*within, annotation))
     for argument in get_args(annotation):
-        yield from dataclasses_in(argument)
+        yield from dataclasses_in(argument, within)
 
 
 def sections() -> dict[str, list[re.Match[str]]]:

@@ -13,6 +13,9 @@ from threading import Thread
 import pytest
 
 from pollwise.store import Store
+from pollwise.types import Page
+from pollwise.web.judging import judged
+from pollwise.web.noise.looks import Copy
 
 GUIDES = Path(__file__).parents[2] / "docs" / "how-to"
 PAGE = GUIDES / "import-a-list.md"
@@ -97,3 +100,17 @@ def test_a_price(tmp_path):
     with Store.open_readonly(tmp_path / "pollwise.db") as store:
         [page] = [record.page for record in store.pages()]
     assert (page.name, page.select, page.notify_when) == ("The kettle", (".price",), ("below 20",))
+
+
+def test_prices_that_fall_in_steps():
+    guide = (GUIDES / "tell-me-of-a-price.md").read_text()
+    falling = guide[guide.index("falls by 5 %") :]
+    rows = re.findall(r"^\| (\d+,\d+ €) \| (none)?.* \|$", falling, re.M)
+    page = Page(0, notify_when=("falls by 5 %",))
+    number, before = None, None
+    for price, none in rows:
+        body = price.encode()
+        found = judged(page, (), body, "text/plain; charset=utf-8", before, (), number)
+        assert found.held_back is (none == "none"), price
+        number, before = found.told_number, Copy(body, "text/plain; charset=utf-8")
+    assert len(rows) == 7

@@ -8,19 +8,41 @@ from pollwise.dashboard.terms import AnsweringTerms
 from pollwise.web.own_servers import address_of, listen_on
 
 
+class Serving:
+    """A server of a database, which can be stopped and begun again at the same address."""
+
+    def __init__(self, db):
+        self._db = db
+        self._port = 0
+
+    async def begin(self):
+        """Answer from now on; the address."""
+        self._listener = listen_on("127.0.0.1", self._port, "give another one")
+        self._port = self._listener.getsockname()[1]
+        self._stop = asyncio.Event()
+        terms = AnsweringTerms(self._db)
+        self._answering = asyncio.create_task(answer(terms, self._listener, self._stop))
+        return address_of(self._listener)
+
+    async def end(self):
+        """Answer nothing any more."""
+        self._stop.set()
+        await self._answering
+        self._listener.close()
+
+
 @asynccontextmanager
 async def browsing(chromium, db, *, scheme="light", width=1280, scripts=True):
     """A page of a browser that has asked a server of this database for nothing yet.
 
     It shares nothing with other pages of this browser.
     """
-    stop = asyncio.Event()
+    serving = Serving(db)
     async with AsyncExitStack() as stack:
-        listener = stack.enter_context(listen_on("127.0.0.1", 0, "give another one"))
-        serving = asyncio.create_task(answer(AnsweringTerms(db), listener, stop))
-        stack.callback(stop.set)
+        address = await serving.begin()
+        stack.push_async_callback(serving.end)
         context = await chromium.new_context(
-            base_url=address_of(listener),
+            base_url=address,
             color_scheme=scheme,
             viewport={"width": width, "height": 900},
             java_script_enabled=scripts,
@@ -31,10 +53,8 @@ async def browsing(chromium, db, *, scheme="light", width=1280, scripts=True):
         view.complaints = []
         view.on("console", lambda said: view.complaints.append(said.text))
         view.on("pageerror", lambda error: view.complaints.append(str(error)))
+        view.serving = serving
         yield view
-        stop.set()
-        await context.close()
-        await serving
 
 
 async def ready(view, path):

@@ -2,14 +2,17 @@
 
 import asyncio
 from dataclasses import replace
+from decimal import Decimal
 from itertools import count
+from pathlib import Path
 
 import pytest
 from aiohttp import web
 
 from pollwise.errors import InputError, PostponedError
 from pollwise.insight.changes import read_changes
-from pollwise.insight.explanation import read_explanation
+from pollwise.insight.explanation import explain, read_explanation
+from pollwise.insight.knowledge import read_knowledge
 from pollwise.live.checking import check_page
 from pollwise.live.web_polling import web_poller
 from pollwise.notify.delivery import Delivery
@@ -18,11 +21,12 @@ from pollwise.settings import WatchSettings
 from pollwise.sources.conditions import Standing
 from pollwise.store import Store
 from pollwise.store.records import NewPage, StoredReceiver
-from pollwise.types import Noise, Outcome, Page, PageMemory
+from pollwise.types import Noise, NumberTold, Outcome, Page, PageMemory
 from pollwise.web.noise.looks import Copy
 
 from .patient_watch import watch_for
 
+SOURCES = Path(__file__).parents[1] / "data" / "sources"
 SETTINGS = WatchSettings(budget="6/minute")
 ITEM = "<item><guid>{0}</guid><title>{1}</title><description>{2}</description></item>"
 
@@ -60,6 +64,45 @@ async def test_a_price_is_told_when_it_falls_below_and_again_only_after_it_rose(
     changes = read_changes(db, since=0.0).changes
     assert len(changes) == len(prices) - 1  # all of them are there
     assert [one.held_back for one in changes] == [1, 0, 1, 1, 1, 0, 1, 1]
+
+
+async def test_a_price_that_falls_in_small_steps_is_told_once_they_add_up(site, tmp_path):
+    db, url = tmp_path / "x.db", site.url("/kettle")
+    condition = "falls by 5 % and lacks sold out"
+    with Store.open(db) as store:
+        store.add_pages([NewPage(url, site.host, notify_when=(condition,))], now=0.0)
+    prices = ["100", "98", "96", "94", "sold out, was 89", "89", "88", "84.55", "84"]
+    await watch_through(site, db, "/kettle", [f"<p>EUR {one}" for one in prices], "text/html")
+    told = [one.added for one in told_to_receiver(db)]
+    assert told == ["EUR 94", "EUR 89", "EUR 84.55"]
+    with Store.open_readonly(db) as store:
+        [record] = store.pages()
+    assert record.memory.told_number == NumberTold(Decimal("84.55"), Decimal(84))
+    [standing] = read_explanation(db, url).conditions
+    assert (standing.holds, standing.parts[0].measured_from) == (False, 84.55)
+    seen = await asyncio.to_thread(check_page, url, db, allow_private=True)
+    assert seen.conditions == (standing,)
+
+
+async def test_a_step_is_not_measured_from_a_number_that_is_masked_by_now(site, tmp_path):
+    db, url = tmp_path / "x.db", site.url("/kettle")
+    seconds, price = count(5000), "25"
+
+    async def answer(request: web.Request) -> web.Response:
+        text = f"<p>{next(seconds)} visitors today<p>Kettle<p>{price} EUR"
+        return web.Response(text=text, content_type="text/html")
+
+    site.answers["/kettle"] = answer
+    with Store.open(db) as store:
+        store.add_pages([NewPage(url, site.host, notify_when=("falls by 10 %",))], now=0.0)
+    await watch_for(db, SETTINGS, 0.0, 300.0, recalls=True)
+    with Store.open_readonly(db) as store:
+        assert store.pages()[0].memory.noise.masks  # which the counter taught
+    price = "24"
+    await watch_for(db, SETTINGS, 400.0, 90.0, recalls=True)
+    price = "22"
+    await watch_for(db, SETTINGS, 500.0, 90.0, recalls=True)
+    assert [one.added for one in told_to_receiver(db)] == ["22 EUR"]
 
 
 async def test_that_a_page_is_gone_and_back_is_told_whatever_the_condition(site, tmp_path):
@@ -168,3 +211,59 @@ async def test_a_poll_says_whether_its_change_is_held_back(site, clock, words, b
         for others in ((), ("blow 20",)):  # which only another program may have stored
             free = (await poller.poll(replace(page, notify_when=others), copy)).result
             assert not free.held_back
+
+
+@pytest.mark.parametrize(
+    ("answer", "content_type", "condition", "told"),
+    [
+        (
+            "<rss version='2.0'><channel><title>Shop</title>"
+            + "".join(ITEM.format(number, f"Kettle {number}", "") for number in range(15, 25))
+            + "</channel></rss>",
+            "application/rss+xml",
+            "below 20 and has kettle",
+            Standing("below 20 and has kettle", None, None, None, items=5),
+        ),
+        (
+            f"<p>19.50 EUR<p>{'so on ' * 60_000}",
+            "text/html",
+            "falls by 5 %",
+            Standing("falls by 5 %", "19.50", 19.5, False, measured_from=19.5),
+        ),
+        (
+            (SOURCES / "text.pdf").read_bytes(),
+            "application/pdf",
+            "has crazy ones",
+            Standing("has crazy ones", None, None, True, 3),
+        ),
+    ],
+    ids=["feed", "large", "pdf"],
+)
+async def test_an_explanation_waits_for_what_takes_long_to_read(
+    site, tmp_path, answer, content_type, condition, told
+):
+    db, url = tmp_path / "x.db", site.url("/long")
+
+    async def answered(request: web.Request) -> web.Response:
+        body = answer if isinstance(answer, bytes) else answer.encode()
+        return web.Response(body=body, content_type=content_type)
+
+    site.answers["/long"] = answered
+    with Store.open(db) as store:
+        store.add_pages([NewPage(url, site.host, notify_when=(condition,))], now=0.0)
+    await watch_for(db, SETTINGS, 0.0, 90.0, recalls=True)
+    explained = await asyncio.to_thread(read_explanation, db, url)
+    assert explained.conditions == (told,)
+    with Store.open_readonly(db) as store:  # as the dashboard does
+        assert explain(read_knowledge(db), store, url).conditions == ()
+
+
+async def test_a_copy_that_cannot_be_read_any_more_says_nothing_of_conditions(site, tmp_path):
+    db, url = tmp_path / "x.db", site.url("/long")
+    site.says("/long", f"<p>19 EUR<p>{'so on ' * 60_000}", Content_Type="text/html")
+    with Store.open(db) as store:
+        store.add_pages([NewPage(url, site.host, notify_when=("below 20",))], now=0.0)
+    await watch_for(db, SETTINGS, 0.0, 90.0, recalls=True)
+    with Store.open(db) as store:
+        store.add_pages([NewPage(url, site.host, select=("#price",))], now=200.0)
+    assert (await asyncio.to_thread(read_explanation, db, url)).conditions == ()

@@ -163,6 +163,23 @@ async def test_a_change_arrives_without_reloading_and_disturbs_nobody(chromium, 
         assert view.complaints == []
 
 
+async def test_a_page_tells_that_its_server_is_away_and_when_it_is_back(chromium, watch):
+    async with browsing(chromium, watch) as view:
+        await opened(view, "/pages/0", "#difference .hunk")
+        await view.fill("#settings-name", "half typed")
+        before = await view.inner_text("#state")
+        await view.serving.end()
+        await view.wait_for_selector("#state.silent:has-text('Out of touch with the server since')")
+        await view.serving.begin()
+        await view.wait_for_selector("#state:not(.silent)")
+        assert await view.inner_text("#state") == before
+        assert await view.input_value("#settings-name") == "half typed"
+        async with view.expect_response(lambda got: got.status == 404) as gone:
+            assert (await view.request.delete("/api/pages/0")).ok
+        await gone.value
+        assert await view.inner_text("#state") == before
+
+
 @pytest.mark.parametrize("scripts", [True, False])
 async def test_what_is_wanted_is_set_with_and_without_scripts(chromium, watch, scripts):
     async with browsing(chromium, watch, scripts=scripts) as view:

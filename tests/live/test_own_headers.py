@@ -3,6 +3,7 @@
 from http.cookiejar import MozillaCookieJar
 
 import aiohttp
+from aiohttp import web
 
 from pollwise.fetch_settings import FetchSettings
 from pollwise.types import PageMemory
@@ -33,6 +34,24 @@ async def test_they_are_sent_along(site, fetching, clock, tmp_path):
     assert asked.headers["Authorization"] == aiohttp.encode_basic_auth("me", "geheim")
     assert asked.headers["If-None-Match"] == '"1"'
     assert asked.headers["User-Agent"].startswith("pollwise/")
+
+
+async def test_a_page_that_wants_a_cookie_says_so_and_is_had_with_it(
+    site, fetching, clock, following, tmp_path
+):
+    async def asks_for_a_cookie(request: web.Request) -> web.Response:
+        if "sid" in request.cookies:
+            return web.Response(text="within")
+        return web.Response(status=302, headers={"Location": "/a", "Set-Cookie": "sid=1"})
+
+    site.answers["/a"] = asks_for_a_cookie
+    async with fetching(clock=clock, given={site.host}) as fetcher:
+        result = await following(fetcher).fetch(site.url("/a"), NOTHING)
+    assert (result.status, result.body) == (302, b"")
+    assert result.error.startswith("more than 5 redirects, in a circle: as where a cookie")
+    own = own_headers(tmp_path, site)
+    async with fetching(clock=clock, given={site.host}, own_headers=own) as fetcher:
+        assert (await following(fetcher).fetch(site.url("/a"), NOTHING)).body == b"within"
 
 
 async def test_a_redirect_takes_none_to_a_host_that_was_not_given(

@@ -1,6 +1,7 @@
 """Feeds, and parts of pages, polled from a real server."""
 
 import asyncio
+import gzip
 from email.utils import formatdate
 from itertools import count
 
@@ -123,6 +124,20 @@ async def test_parts_that_cannot_be_read_are_a_poll_that_failed(site, clock, sel
     [result] = await polls(clock, page, "<p>a", site=site)
     assert result.observation.outcome is Outcome.FAILED
     assert result.error == why
+
+
+async def test_a_file_of_gzip_that_is_a_feed_changes_by_its_items(site, clock):
+    page = Page(0, site.url("/"), site.host)
+    item = "<item><guid>{0}</guid><title>{0}</title></item>"
+    feed = "<rss><channel><title>News</title>{}</channel></rss>"
+    texts = [feed.format(item.format(1)), feed.format(item.format(1) + item.format(2))]
+    made = [gzip.compress(texts[n].encode(), mtime=at) for at, n in enumerate((0, 0, 1, 1))]
+    results = await polls(clock, page, *made, site=site, content_type="application/gzip")
+    assert [result.observation.outcome for result in results] == [
+        *(Outcome.CHANGED, Outcome.UNCHANGED, Outcome.CHANGED, Outcome.UNCHANGED)
+    ]
+    assert [item.title for item in results[2].items] == ["2"]
+    assert (results[2].title, results[2].source) == ("News", "feed")
 
 
 async def test_first_items_are_not_new_and_none_are_told_of_pages(site, clock):

@@ -219,8 +219,8 @@ class TestOpening:
             Store.open_readonly(url)
         Store.open(url).close()
         with Store.open_readonly(url) as store:
-            [page] = [one.page for one in store.pages()]
-            assert (page.weight, page.notify_when) == (3.0, ())
+            [(page, memory)] = [(one.page, one.memory) for one in store.pages()]
+            assert (page.weight, page.notify_when, memory.told_number) == (3.0, (), None)
             assert store.count_changes(to_tell=True) == (1, 7.0)
             assert store.receivers() == [StoredReceiver("me", 7, 0, None, 5.0, 2, "why")]
 

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from pollwise.types import (
     Links,
     Mask,
     Noise,
+    NumberTold,
     Observation,
     Outcome,
     Page,
@@ -35,6 +37,7 @@ VALUES = [
     PageMemory(),
     Mask(("", "Now"), ("Home", ""), "ab", least=1, most=1, room=20, sample="12:03"),
     Noise(),
+    NumberTold(Decimal(20), None),
     Version(3, 5.0, "text/html", b"<p>", "ab"),
 ]
 

@@ -132,8 +132,9 @@ NotifyWhenOption = Annotated[
     typer.Option(
         "--notify-when",
         metavar="CONDITION",
-        help="Send notices only when it becomes true: 'below 20', 'above 20', 'has WORDS',"
-        " 'lacks WORDS', 'changed WORDS'; give several: one of them. '': at every change.",
+        help="Send notices only when it becomes true: 'below 20', 'above 20', 'falls by 5 %',"
+        " 'rises by 10', 'changes by 2 %', 'has WORDS', 'lacks WORDS', 'changed WORDS', or several"
+        " with 'and' between them; give several: one of them. '': at every change.",
     ),
 ]
 CrawlDelayOption = Annotated[
@@ -283,8 +284,8 @@ PolicyOption = Annotated[
     list[str] | None,
     typer.Option(
         "--policy",
-        help="A policy by name, perhaps with options (lakg:resolution=2500,exponent=1.3); give"
-        " several to compare.",
+        help="A policy by name, perhaps with options (lakg:resolution=2500,exponent=1.3), or one of"
+        " your own (MODULE:CLASS, MODULE:CLASS:OPTION=VALUE); give several to compare.",
     ),
 ]
 

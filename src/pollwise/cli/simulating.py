@@ -236,11 +236,12 @@ def simulate(
     from pollwise.console.streams import progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import WATCHING
+    from pollwise.policies.own import choose, own_failures_told
     from pollwise.simulation.compare.simulations import simulate_policies
 
-    policies = [WATCHING.choose(text) for text in policy or [WATCHING.default]]
+    policies = [choose(text) for text in policy or [WATCHING.default]]
     made = without_links.made(world)
-    with progress_line() as report:
+    with own_failures_told(policies), progress_line() as report:
         results = simulate_policies(
             made,
             policies,

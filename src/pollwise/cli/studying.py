@@ -212,6 +212,7 @@ def replay(
     from pollwise.console.streams import progress_line
     from pollwise.objectives import objective as objective_of
     from pollwise.policies.catalogue import WATCHING
+    from pollwise.policies.own import choose, own_failures_told
     from pollwise.scheduler.budgets import parse_budget
     from pollwise.simulation.compare.calibrations import calibrate_policies, require_predictions
     from pollwise.simulation.compare.replays import replay_policies
@@ -219,7 +220,7 @@ def replay(
 
     budgets = [parse_budget(text) for text in budget or ["0.2/day/page"]]
     aims = list(dict.fromkeys(objective or [ObjectiveName.freshness]))
-    policies = [WATCHING.choose(text) for text in policy or [WATCHING.default]]
+    policies = [choose(text) for text in policy or [WATCHING.default]]
     parameters = parameters_of(aims[0], half_life)
     shown.require_drawable()
     if (trace is None) != example:
@@ -233,7 +234,7 @@ def replay(
     history = counted.read(trace, aims, half_life)
     if shown.calibration:
         require_predictions(history, policies)
-    with progress_line() as report:
+    with own_failures_told(policies), progress_line() as report:
         asked: dict[str, Any] = {
             "objectives": [objective_of(aim.value, **parameters) for aim in aims],
             "budgets": budgets,
@@ -260,11 +261,12 @@ def _replay_checks(
     """What `replay` does with a table of past checks."""
     from pollwise.console.replays import print_past_checks
     from pollwise.console.streams import progress_line
+    from pollwise.policies.own import own_failures_told
     from pollwise.simulation.compare.past_checks import compare_to_checks
     from pollwise.simulation.recorded.past_checks import PastChecks
 
     checks = PastChecks.read(trace)
-    with progress_line() as report:
+    with own_failures_told(policies), progress_line() as report:
         results = compare_to_checks(checks, policies, objective=objective, report=report)
     if as_json:
         print_json({"results": results})

@@ -20,7 +20,7 @@ from typing import IO, Any, NamedTuple
 
 from pollwise.checks import is_finite, read_json
 from pollwise.errors import InputError
-from pollwise.importing.imported import Imported, page_of, tag_of, without_filters
+from pollwise.importing.imported import Imported, page_of, tag_of, usable, without_filters
 from pollwise.store.records import NewPage
 from pollwise.types import Observation, Outcome
 from pollwise.units import HOUR
@@ -183,15 +183,12 @@ def _page(watch: Mapping[str, Any], index: _Index, left_out: list[str]) -> NewPa
     url = url.strip().removeprefix("source:")
     tags = [index.tags[tag] for tag in _texts(watch.get("tags")) if tag in index.tags]
     rules = _rules(watch, *tags, index.for_all)
-    select: list[str] = []
-    dropped: list[str] = []
-    for text in rules["include_filters"]:
-        if text.startswith("jq"):
-            dropped.append(repr(text))
-        else:
-            select.append(_selector(text))
-    ignore = [_selector(text) for text in rules["subtractive_selectors"]]
-    ignore += [_pattern(text) for text in rules["ignore_text"]]
+    chosen = rules["include_filters"]
+    dropped = [repr(text) for text in chosen if text.startswith("jq")]
+    select = usable([_selector(text) for text in chosen if not text.startswith("jq")], dropped)
+    ignored = [_selector(text) for text in rules["subtractive_selectors"]]
+    ignored += [_pattern(text) for text in rules["ignore_text"]]
+    ignore = usable(ignored, dropped)
     if dropped:
         left_out.append(without_filters(url, dropped, select, ignore))
     if lost := _lost({**watch, **rules}):

@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from pollwise.errors import InputError
+from pollwise.extras import require_extra
 from pollwise.store.records import NewPage
 from pollwise.texts import printable
 from pollwise.types import Observation
-from pollwise.web.wishes import LONGEST_NAME, wished_page
+from pollwise.web.wishes import LONGEST_NAME, read_wishes, wished_page
 
-__all__ = ["Imported", "each_once", "page_of", "tag_of", "without_filters"]
+__all__ = ["Imported", "each_once", "page_of", "tag_of", "usable", "without_filters"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,25 @@ def page_of(
         render=render or None,
         name=called if called not in ("", url) else None,
     )
+
+
+def usable(selectors: Sequence[str], dropped: list[str]) -> list[str]:
+    """Those of the selectors that can be read here; the others join the `dropped`.
+
+    Other programs know more of XPath, and of regular expressions. `InputError` without the extra
+    that reads selectors.
+    """
+    if selectors:
+        require_extra("text", f"the filter {selectors[0]!r}", "let all of the page count")
+    kept = []
+    for selector in selectors:
+        try:
+            read_wishes(select=(selector,))
+        except InputError:
+            dropped.append(repr(selector))
+        else:
+            kept.append(selector)
+    return kept
 
 
 def without_filters(

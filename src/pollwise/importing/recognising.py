@@ -15,6 +15,7 @@ from pollwise.importing.urlwatch import read_urlwatch
 from pollwise.sources.feeds import entries_left_out
 from pollwise.store.records import NewPage
 from pollwise.texts import STANDARD_INPUT, file_told, opened
+from pollwise.web.content_coding import GZIP_MAGIC
 from pollwise.web.sitemaps import EntriesBeyond, UnusableEntries, parse_sitemap
 from pollwise.web.url_list import NoListError, read_url_list
 
@@ -23,7 +24,6 @@ __all__ = ["read_file", "read_urls"]
 _LARGEST = 1 << 30
 _RECOGNISED = 4096
 """Bytes of the beginning of a file, which tell what it is."""
-_GZIP = b"\x1f\x8b"
 _JOB = re.compile(rb"^url:\s", re.MULTILINE)
 """In a job of urlwatch; what comes by the standard input has no name that tells."""
 
@@ -68,7 +68,7 @@ def read_file(path: Path) -> Imported:
 
 def _is_warc(begin: bytes) -> bool:
     """Whether a file that begins like this is a web archive (ISO 28500), perhaps as gzip."""
-    if begin.startswith(_GZIP):
+    if begin.startswith(GZIP_MAGIC):
         try:
             begin = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(begin, 5)
         except zlib.error:  # told when it is read
@@ -122,7 +122,7 @@ def _reader(path: Path, data: bytes) -> Callable[[bytes], Imported] | None:
     begin = data[:_RECOGNISED].replace(b"\0", b"").lstrip(b"\xff\xfe\xef\xbb\xbf \t\r\n").lower()
     if b"<opml" in begin:
         return read_opml
-    if b"<urlset" in begin or b"<sitemapindex" in begin or data.startswith(_GZIP):
+    if b"<urlset" in begin or b"<sitemapindex" in begin or data.startswith(GZIP_MAGIC):
         return _read_sitemap
     if is_table(data[:_RECOGNISED]):
         return read_table

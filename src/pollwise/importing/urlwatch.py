@@ -6,7 +6,7 @@ from typing import Any
 
 from pollwise.errors import InputError
 from pollwise.extras import require_extra
-from pollwise.importing.imported import Imported, page_of, tag_of, without_filters
+from pollwise.importing.imported import Imported, page_of, tag_of, usable, without_filters
 from pollwise.store.records import NewPage
 from pollwise.texts import one_line
 
@@ -79,6 +79,7 @@ def _page(job: object, left_out: list[str]) -> NewPage:
             ignore += _ignored(name, value)
         except KeyError:
             dropped.append(name)
+    select, ignore = usable(select, dropped), usable(ignore, dropped)
     if dropped:
         left_out.append(without_filters(url, dropped, select, ignore))
     if others := sorted(_text(key) for key in job.keys() - _TAKEN_OVER):

@@ -1,14 +1,16 @@
 """What `pollwise explain` tells of a page of a database, which may be at work meanwhile."""
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.errors import InputError
+from pollwise.errors import InputError, PostponedError
 from pollwise.insight.collection import (
     CollectedExplanation,
     explain_collected,
@@ -26,9 +28,11 @@ from pollwise.store import Place, Store
 from pollwise.store.base import StoreReader
 from pollwise.store.place import command
 from pollwise.store.records import PageRecord, Postponed, StoredVersion
-from pollwise.types import Observation, Outcome
+from pollwise.types import Observation, Outcome, PageMemory
 from pollwise.units import DAY
+from pollwise.web.beside import Beside
 from pollwise.web.judging import counted
+from pollwise.web.seeing import read_beside
 from pollwise.web.urls import canonical
 
 if TYPE_CHECKING:
@@ -117,8 +121,8 @@ class Explanation:
     the budget it has, None: that of all pages without such a tag. A page that is `paused` is not
     polled: it has no `due_at`, `latest_poll_at` and `next_poll_at` then. `name`, `tags`, `select`,
     `ignore`, `render` and `notify_when`: see `Page`. `conditions` are these as they stand in the
-    latest copy; there are none if that cannot be read, is larger than 256 KiB, or is a list or a
-    PDF.
+    latest copy; there are none if that cannot be read, and where nobody waits for it, as in the
+    dashboard, if it is larger than 256 KiB, or is a list or a PDF.
     """
 
     url: str
@@ -171,7 +175,10 @@ class Explanation:
 
 
 def read_explanation(db: Place, url: str) -> Explanation | CollectedExplanation:
-    """What is known of one page of a watch or a collection; `InputError` if nothing is."""
+    """What is known of one page of a watch or a collection; `InputError` if nothing is.
+
+    To read a latest copy that takes long may take twenty seconds. Not within an event loop.
+    """
     address = canonical(url)  # a bad URL is reported before a bad database
     if holds_collection(db):
         return explain_collected(db, url)
@@ -181,13 +188,16 @@ def read_explanation(db: Place, url: str) -> Explanation | CollectedExplanation:
     with Store.open_readonly(db) as store:
         _record(store, db, address)
         known = read_knowledge(db)
-        return explain(known, store, address)
+        return explain(known, store, address, patient=True)
 
 
-def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
+def explain(
+    known: "Knowledge", store: StoreReader, url: str, *, patient: bool = False
+) -> Explanation:
     """What is known of a page of a watch, and what the store of the same watch tells of it now.
 
-    `InputError` if it is not watched, or was added after `known` was read.
+    `patient`: a latest copy that takes long is read as well. `InputError` if the page is not
+    watched, or was added after `known` was read.
     """
     address = canonical(url)
     record = _record(store, known.database, address)
@@ -254,7 +264,7 @@ def explain(known: "Knowledge", store: StoreReader, url: str) -> Explanation:
         ignore=page.ignore,
         render=page.render,
         notify_when=page.notify_when,
-        conditions=_conditions(store, record, versions[-1]) if versions else (),
+        conditions=_conditions(store, record, versions[-1], patient) if versions else (),
         quiet_until=quiet_until,
         signal=estimate.signal,
         signalled_at=estimate.signalled_at,
@@ -271,20 +281,36 @@ def _blocked_by(known: "Knowledge", scope: str) -> HostBlock | None:
 
 
 def _conditions(
-    store: StoreReader, record: PageRecord, latest: StoredVersion
+    store: StoreReader, record: PageRecord, latest: StoredVersion, patient: bool
 ) -> tuple[Standing, ...]:
     page = record.page
-    if not page.notify_when or latest.size > LARGE:
+    if not page.notify_when or (latest.size > LARGE and not patient):
         return ()
     body, content_type = store.body(latest.body_hash), latest.content_type or None
     parts = Parts.of(page)
-    if parts == WHOLE and takes_long(body, content_type):
+    long = latest.size > LARGE or (parts == WHOLE and takes_long(body, content_type))
+    if long and not patient:
         return ()
-    try:
-        view = read(body, content_type, parts)
-    except UnreadableError:  # by other selectors than then
-        return ()
-    return standings(page.notify_when, counted(view, record.memory.noise.masks))
+    with suppress(UnreadableError, PostponedError):  # as by other selectors than then
+        told = page.notify_when, body, content_type, parts, record.memory
+        return asyncio.run(_read_beside(*told)) if long else _standings(*told)
+    return ()
+
+
+async def _read_beside(*told: Any) -> tuple[Standing, ...]:
+    async with Beside() as beside:
+        return await read_beside(beside, _standings, *told)
+
+
+def _standings(
+    told: Sequence[str],
+    body: bytes,
+    content_type: str | None,
+    parts: Parts,
+    memory: PageMemory,
+) -> tuple[Standing, ...]:
+    view = counted(read(body, content_type, parts), memory.noise.masks)
+    return standings(told, view, memory.told_number)
 
 
 def _record(store: StoreReader, db: Place, address: str) -> PageRecord:

@@ -405,7 +405,7 @@ def _told(address: str, known: _Known, first: FetchResult, readings: list[_Readi
         masked=masked_parts(masks),
         noise=tuple(masked_part(None, mask) for mask in new),
         restless=_shown(restless, view.kind),
-        conditions=standings(known.notify_when, counted(view, masks)),
+        conditions=standings(known.notify_when, counted(view, masks), memory.told_number),
     )
 
 

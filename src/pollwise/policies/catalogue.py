@@ -41,6 +41,7 @@ __all__ = [
     "Option",
     "PolicyChoice",
     "Setting",
+    "read_options",
 ]
 
 Option = float | int | str | bool
@@ -161,11 +162,20 @@ class Catalogue(Generic[_Told, _Made]):
             raise InputError(
                 f"no such {self._word}: {name!r}; choose one of {', '.join(self.names)}"
             )
-        pairs = [_option(text, part) for part in rest.split(",")] if colon else []
-        written = dict(pairs)
-        if len(written) < len(pairs):
-            raise InputError(f"policy {text!r} has an option twice; give each once")
+        written = read_options(text, rest if colon else None)
         return Choice(text, name, written | options, self._entries[name])
+
+
+def read_options(text: str, told: str | None) -> dict[str, Option]:
+    """The options of a policy that somebody wrote as `text`, from its part that has them, if any.
+
+    `InputError` for what is not written OPTION=VALUE, or given twice.
+    """
+    pairs = [] if told is None else [_option(text, part) for part in told.split(",")]
+    written = dict(pairs)
+    if len(written) < len(pairs):
+        raise InputError(f"policy {text!r} has an option twice; give each once")
+    return written
 
 
 def _option(text: str, part: str) -> tuple[str, Option]:

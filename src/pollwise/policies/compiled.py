@@ -129,7 +129,15 @@ def _meant(function: Callable[..., Any], kind: type) -> dict[str, Any]:
 
 
 def compiled_state(policy: object) -> Any:
-    """The state of a policy that the compiled loops can run, or None."""
+    """The state of a policy that the compiled loops can run, or None.
+
+    They would not call what somebody's own subclass of a compiled one does in its place.
+    """
+    kind = type(policy)
+    if issubclass(kind, CompiledPolicy) and not (
+        kind.select is CompiledPolicy.select and kind.observe is CompiledPolicy.observe
+    ):
+        return None
     state = getattr(policy, "state", None)
     return state if type(state) in _KERNELS else None
 

@@ -13,12 +13,12 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from pollwise.checks import shown
 from pollwise.errors import InputError
 from pollwise.events import Poll
 from pollwise.page_columns import PageColumns
 from pollwise.policies.awaited import renew
 from pollwise.policies.base import Pausing, Policy, Signalling
+from pollwise.policies.selections import selected_ids
 from pollwise.scheduler.abilities import is_sharing
 from pollwise.scheduler.back_offs import BackOffs
 from pollwise.scheduler.bounds import BoundedPages
@@ -364,7 +364,8 @@ class Dispatch:
                 if not left:
                     return polls, min(now + _STEP, first_copy_at)
                 selection = self.policy.select(now, min(self._most_selected(now), left))
-                if len(selection.page_ids) == 0:
+                selected = selected_ids(selection)
+                if not selected:
                     page_id = self._unchosen(now, spare=True)
                     if page_id is None:
                         ask_at = min(
@@ -377,13 +378,6 @@ class Dispatch:
                         ask_at = ask_at if ask_at > now else now + _STEP
                         return polls, min(ask_at, first_copy_at)
                 else:
-                    try:
-                        selected = selection.page_ids.tolist()
-                    except AttributeError as error:
-                        raise InputError(
-                            f"the policy selected {shown(selection.page_ids)}, which is no array:"
-                            " give Selection(np.array(page_ids, np.int64))"
-                        ) from error
                     for page_id in selected:
                         if self._hold(page_id, now):
                             may_hold -= 1

@@ -6,6 +6,7 @@ else by what it says.
 
 import json
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from urllib.parse import urljoin
 from pollwise.sources.view import LONGEST_TITLE, NO_HUB, HubLinks, ListedItem, UnreadableError
 from pollwise.store.records import FoundItem
 from pollwise.texts import one_line, printable
+from pollwise.web.content_coding import GZIP_MAGIC
 from pollwise.web.sitemaps import CutOffError, EntriesBeyond, parse_sitemap
 from pollwise.web.visible_text import visible_text
 
@@ -56,10 +58,12 @@ def can_read_feeds() -> bool:
 
 
 def read_feed(body: bytes) -> Feed:
-    """What a feed says. `UnreadableError` if it is too broken, too large, or has too many items.
+    """What a feed says, which may be gzip. `UnreadableError` if it is too broken, too large, or has
+    too many items.
 
     Needs the extra `feeds`, and time that its text may make long: call it beside the loop.
     """
+    body = _inflated(body)
     if len(body) > _LARGEST:
         raise UnreadableError(f"a feed of more than {_LARGEST >> 20} MiB; {_REMEDY}")
     try:
@@ -81,6 +85,16 @@ def read_feed(body: bytes) -> Feed:
     title = _line(parsed["feed"].get("title"))
     items, without_id = tuple(item for item, _ in entries), sum(not known for _, known in entries)
     return Feed(title, items, without_id, hub_links)
+
+
+def _inflated(body: bytes) -> bytes:
+    """A body without its gzip, if it has any, at most a byte longer than a feed may be."""
+    if not body.startswith(GZIP_MAGIC):
+        return body
+    try:
+        return zlib.decompressobj(wbits=31).decompress(body, _LARGEST + 1)
+    except zlib.error as error:
+        raise UnreadableError(f"a feed whose gzip is broken: {one_line(error)}") from error
 
 
 class _ItemLink(NamedTuple):

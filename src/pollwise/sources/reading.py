@@ -5,7 +5,7 @@ kind       is recognised by                                what counts
 =========  ==============================================  ========================================
 page       text/html                                       the visible text
 feed       its first element, or the version that it       its items, by their ids, and what they
-           tells (JSON Feed)                               say but for numbers and dates in it
+           tells (JSON Feed); may be gzip                  say but for numbers and dates in it
 sitemap    its first element; may be gzip                  its entries, by address and time
 json       application/json, ...+json                      every byte, or the values selected
 xml        text/xml, ...+xml                               every byte, or the elements selected

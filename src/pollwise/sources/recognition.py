@@ -5,6 +5,7 @@ import zlib
 from contextlib import suppress
 
 from pollwise.sources.view import Kind
+from pollwise.web.content_coding import GZIP_MAGIC
 from pollwise.web.noise.blocks import cutting_of
 
 __all__ = ["cut_as", "is_xhtml", "recognised"]
@@ -37,16 +38,18 @@ _CUT: dict[str, Kind] = {"html": "page", "other": "bytes", "json": "json", "xml"
 def recognised(body: bytes, content_type: str | None) -> Kind:
     """The kind of a decompressed body; `content_type` is the header's value. Never raises.
 
-    A sitemap may be gzip. An Atom feed in an encoding that does not extend ASCII is not recognised.
+    A feed or a sitemap may be gzip. An Atom feed in an encoding that does not extend ASCII is not
+    recognised.
 
     >>> recognised(b"<?xml version='1.0'?><rss version='2.0'>", "text/html")
     'feed'
     """
     start = body[:_BEGINNING]
-    if start.startswith(b"\x1f\x8b"):
+    if start.startswith(GZIP_MAGIC):
         with suppress(zlib.error):
             start = zlib.decompressobj(wbits=31).decompress(start, _BEGINNING)
-        return "sitemap" if _list_of(start) == "sitemap" else "bytes"
+        is_json_feed = start.lstrip().startswith(b"{") and _JSON_FEED.search(start)
+        return _list_of(start) or ("feed" if is_json_feed else "bytes")
     told = (content_type or "").split(";", 1)[0].strip().lower()
     if start.lstrip().startswith(b"%PDF-") or (told == _PDF and b"%PDF-" in start[:1024]):
         return "pdf"

@@ -284,4 +284,5 @@ def remembered(memory: PageMemory, found: Fingerprint) -> PageMemory:
         text_hash=found.text_hash,
         earlier_hashes=tuple(earlier[-_EARLIER_VERSIONS:]),
         items=memory.items,
+        told_number=memory.told_number,
     )

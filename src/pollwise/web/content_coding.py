@@ -5,11 +5,12 @@ import zlib
 
 from pollwise.texts import one_line
 
-__all__ = ["BodyError", "BodyReader", "too_large"]
+__all__ = ["GZIP_MAGIC", "BodyError", "BodyReader", "too_large"]
 
 # Each member costs a copy of the rest; no real page comes in more members.
 _MAX_GZIP_MEMBERS = 100
-_GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC = b"\x1f\x8b"
+"""How gzip begins (RFC 1952 section 2.3.1)."""
 _NONE = frozenset({"", "identity", "none", "utf-8"})
 """Count for nothing, also beside another. `identity` should not be sent (RFC 9110 section 8.4.1),
 the last two name no encoding, but scripts send them where there is none, and browsers go on."""
@@ -122,7 +123,7 @@ class BodyReader:
             wrapped = data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0
             self._stream = zlib.decompressobj(zlib.MAX_WBITS if wrapped else -zlib.MAX_WBITS)
             return
-        if self._members and not data.startswith(_GZIP_MAGIC):
+        if self._members and not data.startswith(GZIP_MAGIC):
             self._ended = True
             return
         if self._members == _MAX_GZIP_MEMBERS:

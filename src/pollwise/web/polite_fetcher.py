@@ -218,7 +218,7 @@ class PoliteFetcher:
         again: bool = False,
     ) -> FetchResult:
         """The result of a fetch whose first exchange had this one."""
-        asked = set()
+        asked, targets = set(), {result.final_url}
         for _ in range(_MAX_REDIRECTS):
             target = result.redirected_to
             if target is None or may_follow is follow_none:
@@ -242,9 +242,12 @@ class PoliteFetcher:
                 if (why := await may_follow(target)) is not None:
                     return replace(result, url=url, error=f"redirected to {shown(target)}, {why}")
             memory = replace(memory, last_modified=None)
+            targets.add(target)
             result = await self._exchange(target, memory, patience)
         if result.redirected_to is not None:
             why = f"more than {_MAX_REDIRECTS} redirects"
+            if result.redirected_to in targets:
+                why += ", in a circle: as where a cookie is wanted, which --cookie-file gives"
             result = replace(result, error=why, redirected_to=None)
         return replace(result, url=url)
 

@@ -324,12 +324,15 @@ class WebPoller:
                 if before is not None:  # which may be of another kind, and large
                     large = len(before.body) >= _LARGE_LOOK
                     long = long or large or takes_long(before.body, before.content_type or None)
-                held_back, items = await self._read(
-                    *(body, long, judged),
-                    *(page, poll.memory.noise.masks, body, told, before, poll.items),
+                memory = poll.memory
+                found = await self._read(
+                    *(body, long, judged, page, memory.noise.masks, body, told),
+                    *(before, poll.items, memory.told_number),
                     large=_LARGE_LOOK,
                 )
-                return replace(report, result=replace(poll, held_back=held_back, items=items))
+                memory = replace(memory, told_number=found.told_number)
+                poll = replace(poll, memory=memory, held_back=found.held_back, items=found.items)
+                return replace(report, result=poll)
         return report
 
     def answered(

@@ -17,6 +17,7 @@ from itertools import chain, islice
 from xml.parsers import expat
 
 from pollwise.errors import InputError
+from pollwise.web.content_coding import GZIP_MAGIC
 from pollwise.web.urls import canonical
 
 __all__ = [
@@ -265,7 +266,7 @@ def _utc_seconds(told: str) -> float | None:
 
 def _chunks(body: bytes) -> Iterator[bytes]:
     """The content in pieces, decompressed if it is gzip, up to `MAX_BYTES`."""
-    if not body.startswith(b"\x1f\x8b"):
+    if not body.startswith(GZIP_MAGIC):
         for start in range(0, min(len(body), MAX_BYTES), _CHUNK):
             yield body[start : start + _CHUNK]
         return

@@ -17,7 +17,7 @@ from pollwise.texts import STANDARD_INPUT, file_told, plain, read_text
 from pollwise.types import Page
 from pollwise.web.wishes import wished_page
 
-__all__ = ["NoListError", "line_of", "named_pages", "read_url_list"]
+__all__ = ["NoListError", "line_of", "listed_page", "named_pages", "read_url_list"]
 
 _TOKEN = re.compile(r"""(?P<comment>\#.*) | (?P<quoted>[a-z-]+="(?:[^"]|"")*") | \S+""", re.VERBOSE)
 _MARK = re.compile(
@@ -72,7 +72,7 @@ def read_url_list(path: Path, say: Callable[[str], None] = lambda told: None) ->
         if not words or words[0].startswith("#"):
             continue
         try:
-            page = wished_page(words[0]) if len(words) == 1 else _entry(line)
+            page = wished_page(words[0]) if len(words) == 1 else listed_page(line)
         except InputError as error:
             wrong[number] = error
         else:
@@ -167,8 +167,12 @@ def _read(path: Path) -> str:
         ) from error
 
 
-def _entry(line: str) -> NewPage:
-    """The page of a line that says what is wanted of it."""
+def listed_page(line: str) -> NewPage:
+    """The page of a line, with what it says behind the URL; `InputError` for what is no such line.
+
+    >>> listed_page("http://a.example/ tags=news weight=2 # mine").tags
+    ('news',)
+    """
     url, *marks = (found[0] for found in _TOKEN.finditer(line) if found["comment"] is None)
     values: dict[str, list[str]] = {}
     for mark in marks:

@@ -9,12 +9,16 @@ from typing import Any
 from pollwise.errors import InputError
 from pollwise.scheduler.bounds import read_bounds
 from pollwise.store.records import NewPage
+from pollwise.texts import plain
 from pollwise.web.urls import located
 
-__all__ = ["LONGEST_NAME", "completed", "read_tags", "read_wishes", "wished_page"]
+__all__ = ["LEAST", "LONGEST_NAME", "MOST", "completed", "read_tags", "read_wishes", "wished_page"]
 
 LONGEST_NAME = 200
 """Characters of the name of a page."""
+
+LEAST, MOST = 1e-9, 1e9
+"""Of a weight or a cost: their quotients are far from the ends of numbers in 32 bits."""
 
 _TAG = re.compile(r"[^\s,]+")
 
@@ -60,6 +64,9 @@ def read_wishes(
     for key, value in (("weight", weight), ("cost", cost)):
         if value is not None and not 0 < value < math.inf:
             raise InputError(f"{key} {value:g}: expected a number above 0, such as {key} 2")
+        if value is not None and not LEAST <= value <= MOST:
+            expected = f"expected a number from {plain(LEAST)} to {MOST:,.0f}"
+            raise InputError(f"{key} {value:g}: {expected}")
     longest, shortest = read_bounds(at_least or None, at_most or None)
     return {
         "weight": weight,

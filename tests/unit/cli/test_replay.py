@@ -135,6 +135,19 @@ def test_a_plot_of_one_budget_and_of_several(run, tmp_path):
     assert all((tmp_path / name).read_bytes().startswith(PNG) for name in ("one.png", "two.PNG"))
 
 
+@pytest.mark.parametrize("budgets", [[], ["--budget", "0.1/day/page", "--budget", "1/day/page"]])
+def test_a_plot_has_a_panel_for_ages_if_one_is_for_them(run, tmp_path, budgets):
+    words = ["t.csv", "--policy", "uniform", "--policy", "whittle", "--plot", "x.png", *budgets]
+    widths = []
+    for aims in (["freshness", "delay"], ["delay", "age"], ["age"]):
+        assert run(*words, *(word for aim in aims for word in ("--objective", aim)))[0] == 0
+        head = (tmp_path / "x.png").read_bytes()[16:20]  # of the chunk IHDR
+        widths.append(int.from_bytes(head, "big"))
+    panels = 3 if budgets else 2
+    assert widths[1] == widths[2]
+    assert widths[1] / widths[0] == pytest.approx((4.6 * (panels + 1) + 2.2) / (4.6 * panels + 2.2))
+
+
 def test_a_calibration(run, tmp_path):
     words = ["t.csv", "--policy", "uniform", "--policy", "bayes-index", "--calibration"]
     aims = ["--objective", "freshness", "--objective", "delay"]

@@ -19,6 +19,11 @@ from pollwise.sources.conditions import Standing
         (Standing("changed x", None, None, None, 0), "the words are in 0 blocks now"),
         (Standing("changed x", None, None, None, 1), "the words are in 1 block now"),
         (Standing("has x", None, None, None, items=3), "3 items of those there now would be told"),
+        (
+            Standing("falls by 5 %", "1.299", 1299.0, True, measured_from=1500.5),
+            "holds now, as it reads 1.299, that is 1299; measured from 1500.5",
+        ),
+        (Standing("rises by 5", "5", 5.0, False, measured_from=math.inf), "not hold now, as it"),
     ],
 )
 def test_it_is_told_how_a_condition_stands(standing, told):
@@ -29,3 +34,23 @@ def test_it_is_told_how_a_condition_stands(standing, told):
 def test_each_condition_has_a_row():
     rows = condition_rows([Standing("has x", None, None, True, 1)] * 2)
     assert rows == [("notify when", "has x: holds now")] * 2
+
+
+@pytest.mark.parametrize(
+    ("holds", "told"),
+    [
+        (True, "holds now"),
+        (False, "does not hold now"),
+        (None, "cannot be said to hold now"),
+    ],
+)
+def test_each_of_several_that_must_hold_has_a_line(holds, told):
+    parts = (Standing("has x", None, None, True, 1), Standing("changed y", None, None, None, 2))
+    both = Standing("has x and changed y", None, None, holds, parts=parts)
+    assert condition_rows([both]) == [
+        (
+            "notify when",
+            f"has x and changed y: {told}\n  has x: holds now\n"
+            "  changed y: the words are in 2 blocks now",
+        )
+    ]

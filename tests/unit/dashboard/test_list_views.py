@@ -30,6 +30,8 @@ REFUSED = [
     ),
     ("/pages", {"do": "add", "urls": "http://b.example", "weight": "0"}, 400, "above 0"),
     ("/pages", {"do": "add", "urls": "http://b.example", "weight": "nan"}, 400, "above 0"),
+    ("/pages", {"do": "add", "urls": "http://b.example", "weight": "1e99"}, 400, "1,000,000,000"),
+    ("/pages", {"do": "add", "urls": "http://b.example/a b"}, 400, "a space in a URL is written"),
     ("/pages", {"do": "add", "urls": "http://b.example", "admin": "1"}, 400, "no field"),
     ("/pages", {"do": "pause"}, 400, "no page is ticked"),
     ("/pages", {"do": "pause", "page": HOSTILE}, 400, "is no page"),
@@ -128,6 +130,17 @@ async def test_what_can_be_used_is_done(db):
     assert [page.tags for page in pages] == [("x", "y"), ("news",), ("news",)]
     assert (pages[1].weight, settings["budget"]) == (2.0, "9/hour")
     assert list(settings["quiet"]) == ["22:00-06:00"]
+
+
+async def test_lines_of_a_list_say_what_is_wanted_of_their_pages(db):
+    lines = '# shops\nhttp://b.example/ weight=3 select="main p"\nhttp://c.example/ tags=own # x'
+    async with asking(db) as ask:
+        sent = {"do": "add", "urls": lines, "tags": "news", "weight": "2"}
+        assert (await ask("/pages", sent))[0] == 303
+    _, told, other = state(db)[0]
+    assert (told.url, told.weight, told.tags) == ("http://b.example/", 3.0, ("news",))
+    assert told.select == ("main p",)
+    assert (other.url, other.weight, other.tags) == ("http://c.example/", 2.0, ("own",))
 
 
 async def test_a_page_with_a_longer_url_than_new_ones_have_can_be_changed(db):

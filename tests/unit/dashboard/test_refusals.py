@@ -77,6 +77,10 @@ def wrong(one: TellableField, *, in_query: bool) -> Iterator[tuple[str, object]]
         yield "wrong type", 1.5
     if one.kind is float and one.told.above is not None:
         yield "too small", one.told.above
+    if one.kind is float and one.told.least is not None:
+        yield "too small", one.told.least / 2 if one.told.least else -1.0
+    if one.kind is float and one.told.most is not None:
+        yield "too large", one.told.most * 2
     if issubclass(one.kind, Enum):
         yield "wrong type", "colour"
 
@@ -130,7 +134,7 @@ class SentForm:
 WANTED = {
     **{"name": "Every", "tags": "z", "weight": "2", "cost": "2", "at_least": "1/week"},
     **{"at_most": "9/day", "select": "css:p", "ignore": "css:i"},
-    **{"notify_when": "below 20"},
+    **{"notify_when": "falls by 5 % and lacks sold out"},
 }
 FORMS = (
     SentForm("add", "/pages", {"do": "add", "urls": "http://c.example/", "tags": "", "weight": ""}),

@@ -189,11 +189,20 @@ def test_urls_that_are_not_as_others():
     )
 
 
-def test_a_watch_with_a_rule_of_no_use_is_named():
-    watch = {"url": "https://a.example/", "ignore_text": ["/((/"]}
-    [line] = read(backup({"a/watch.json": json.dumps(watch)})).left_out
-    assert line.startswith("https://a.example/: ignore: ")
-    assert "is no regular expression" in line
+def test_a_watch_is_kept_without_the_rules_that_are_of_no_use_here():
+    several = "xpath:for $p in //p return string($p)"  # XPath 2.0
+    watch = {
+        "url": "https://a.example/",
+        "include_filters": [several, "main"],
+        "ignore_text": ["/((/", "/(?<=x)y/", "seen"],
+    }
+    found = read(backup({"a/watch.json": json.dumps(watch)}))
+    [page] = found.pages
+    assert (page.select, page.ignore) == (("main",), ("re:(?i).*seen.*",))
+    assert found.left_out == (
+        f"https://a.example/: the filters '{several}', 're:.*(?:(().*', 're:.*(?:(?<=x)y).*' have"
+        " no counterpart: what counts is main without re:(?i).*seen.*",
+    )
 
 
 @pytest.mark.parametrize(

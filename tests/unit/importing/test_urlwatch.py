@@ -106,6 +106,24 @@ def test_a_number_too_long_to_be_written_out_is_left_out(job):
     assert len(read.left_out) == 1
 
 
+def test_a_job_is_kept_without_the_expressions_that_are_of_no_use_here():
+    job = """
+url: https://a.example/
+filter:
+  - xpath: for $p in //p return string($p)
+  - grepi: (?<=x)y
+  - grepi: seen
+"""
+    found = read_urlwatch(job.encode())
+    [page] = found.pages
+    assert (page.select, page.ignore) == (None, ("re:.*(?:seen).*",))
+    assert found.left_out == (
+        "https://a.example/: the filters 'xpath:for $p in //p return string($p)',"
+        " 're:.*(?:(?<=x)y).*' have no counterpart: all of the page counts without"
+        " re:.*(?:seen).*",
+    )
+
+
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.text(max_size=40), st.text("abc:{}[]- \n,'\"&*!|>%@`#?", max_size=40))
 def test_any_text_is_read_or_refused(value, filters):

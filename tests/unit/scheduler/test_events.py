@@ -23,6 +23,7 @@ from pollwise.events import (
 )
 from pollwise.policies.base import Policy
 from pollwise.scheduler.scheduler import Scheduler
+from pollwise.simulation.worlds.stochastic_knapsack import StochasticKnapsack, play
 from pollwise.types import Budget, Links, Observation, Outcome, Page, Selection
 
 from .round_robin import RoundRobin, observed, pages, policy_of, polled, scheduler, started, wake_at
@@ -137,14 +138,26 @@ class TestEvents:
         with pytest.raises(InputError, match=r"page 0, which the scheduler does not know; .+Added"):
             Scheduler(policy, Budget(1.0)).handle(Tick(0.0))
 
-    def test_what_a_policy_selects_is_an_array(self):
-        class Listing(RoundRobin):
+    @pytest.mark.parametrize(
+        ("given", "told"),
+        [
+            (Selection([0]), r"policy's page_ids are \[0\]: it must give Selection\(.+int64\)"),
+            (Selection(None), r"select gave Selection\(page_ids=None.+: it must give Selection"),
+            (None, r"select gave None: it must give Selection\(.+int64\)"),
+            (0, r"select gave 0: it must give Selection"),
+        ],
+    )
+    def test_what_a_policy_selects_is_an_array(self, given, told):
+        class Wrong(RoundRobin):
             def select(self, now: float, limit: int) -> Selection:
-                return Selection(super().select(now, limit).page_ids.tolist())
+                return given
 
-        some = Scheduler(Listing(), Budget(1.0))
-        with pytest.raises(InputError, match=r"selected \[0\], which is no array: give .+int64"):
+        some = Scheduler(Wrong(), Budget(1.0))
+        with pytest.raises(InputError, match=told):
             some.handle(Added(0.0, pages(1)))
+        knapsack = StochasticKnapsack([0.5, 0.5])
+        with pytest.raises(InputError, match=told):
+            play(Wrong(), knapsack, polls=3, seed=0)
 
     def test_the_policy_of_these_tests_is_one(self):
         assert isinstance(RoundRobin(), Policy)

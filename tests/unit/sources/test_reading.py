@@ -1,7 +1,9 @@
 """What a poll sees: samples of all kinds, parts, and what is too broken."""
 
+import gzip
 import json
 import time
+import zlib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -238,6 +240,30 @@ def test_ids_of_many_items_are_read_in_no_time(monkeypatch):
 def test_a_feed_that_would_take_long_is_refused_at_once(body, why):
     with pytest.raises(UnreadableError, match=why):
         read(body, None)
+
+
+FEEDS = [name for name, told in SEEN.items() if told.get("kind") == "feed" and "error" not in told]
+
+
+@pytest.mark.parametrize("name", FEEDS)
+def test_a_feed_says_the_same_as_gzip(name):
+    body = (SAMPLES / name).read_bytes()
+    assert summary(read(gzip.compress(body), "application/gzip")) == summary(read(body, None))
+
+
+def test_another_gzip_is_compared_byte_for_byte():
+    for other in (PAGE, b'{"version": 1}', b"<feed/>"):
+        assert read(gzip.compress(other), "application/gzip").kind == "bytes"
+
+
+def test_a_feed_that_is_broken_or_huge_as_gzip_is_refused():
+    piece = zlib.compressobj(wbits=31)
+    huge = piece.compress(b"<rss>") + piece.compress(b" " * (1 << 28)) + piece.flush()
+    with pytest.raises(UnreadableError, match="a feed of more than 16 MiB"):
+        read(huge, "application/gzip")
+    sound = gzip.compress(b"<rss>" + bytes(range(256)) * 999)
+    with pytest.raises(UnreadableError, match="a feed whose gzip is broken"):
+        read(sound[:500] + b"\xff" * 50 + sound[550:], None)
 
 
 def test_one_odd_item_does_not_spoil_a_json_feed():

@@ -1,16 +1,19 @@
 """Pages of every kind, for what reads many of them."""
 
+from decimal import Decimal
+
 import numpy as np
 
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
-from pollwise.types import Noise, Observation, Outcome, PageMemory
+from pollwise.types import Noise, NumberTold, Observation, Outcome, PageMemory
 
 _MEMORIES = (
     PageMemory(),
     PageMemory('"e"', "\udcff", "0f", "0e", ("0a", "0b"), Noise((), 2, 1, 4), ("1", "2")),
     PageMemory(etag="\udc80é"),
     PageMemory(items=("7",)),
+    PageMemory(told_number=NumberTold(Decimal("20.50"), Decimal("1E+99"))),
 )
 
 

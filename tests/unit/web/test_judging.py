@@ -1,10 +1,12 @@
 """Which changes notices tell of."""
 
+from decimal import Decimal
+
 import pytest
 
 from pollwise.sources.view import UnreadableError
 from pollwise.store.records import FoundItem
-from pollwise.types import Mask, Page
+from pollwise.types import Mask, NumberTold, Page
 from pollwise.web.judging import judged
 from pollwise.web.noise.looks import Copy
 
@@ -34,6 +36,82 @@ def test_one_condition_that_is_met_is_enough():
     before, now = b"<p>25 EUR<p>in stock", b"<p>30 EUR<p>sold out"
     assert is_held_back(page("below 20"), before, now)
     assert not is_held_back(page("below 20", "has sold out"), before, now)
+
+
+def prices_told(conditions, *texts, masks=()):
+    """The texts of which somebody is told, one after the other, the first one being the first copy,
+    and the number from which the next step is measured."""
+    told, number, before = [], None, None
+    for text in texts:
+        now = text.encode()
+        found = judged(page(*conditions), masks, now, "text/html", before, (), number)
+        if before is not None and not found.held_back:
+            told.append(text)
+        number, before = found.told_number, Copy(now, "text/html")
+    return told, number
+
+
+def test_small_steps_add_up_from_the_first_copy_and_then_from_what_was_told():
+    steps = ["100", "99", "98", "97", "96", "95", "94", "91", "90.25", "90", "85.8", "85.7"]
+    told, number = prices_told(["falls by 5 %"], *steps)
+    assert told == ["95", "90.25", "85.7"]
+    assert number == NumberTold(Decimal("85.7"), Decimal("85.7"))
+
+
+def test_what_is_measured_is_the_number_that_was_told_last_whatever_came_between():
+    told, number = prices_told(["falls by 5 %"], "100", "sold out", "96", "120", "sold out", "95")
+    assert told == ["95"]
+    assert number.told == 95
+    assert prices_told(["changes by 5 %"], "100", "103", "105", "111", "100", "sold out") == (
+        ["105", "111", "100"],
+        NumberTold(Decimal(100), None),
+    )
+
+
+def test_without_a_number_nothing_is_measured():
+    assert prices_told(["rises by 1"], "sold out", "in stock") == ([], None)
+    assert prices_told(["rises by 1"], "sold out", "5 EUR", "6 EUR")[0] == ["6 EUR"]
+
+
+def test_a_notice_for_another_reason_tells_the_number_if_it_shows_it():
+    conditions = ["falls by 5 %", "has sold out"]
+    shown = ["<p>100", "<p>97<p>sold out", "<p>95", "<p>92"]
+    assert prices_told(conditions, *shown)[0] == ["<p>97<p>sold out", "<p>92"]
+    hidden = ["<p>100", "<p>97", "<p>97<p>sold out", "<p>95"]
+    assert prices_told(conditions, *hidden)[0] == ["<p>97<p>sold out", "<p>95"]
+
+
+def test_a_step_that_must_wait_for_another_condition_is_told_once():
+    texts = ["<p>100", "<p>90<p>sold out", "<p>90", "<p>89", "<p>90<p>sold out", "<p>90", "<p>85"]
+    told, number = prices_told(["falls by 5 % and lacks sold out"], *texts)
+    assert told == ["<p>90", "<p>85"]
+    assert number.told == 85
+
+
+def test_where_another_number_is_read_now_steps_are_measured_from_the_copy_before():
+    wide = judged(page("falls by 5 %"), (), b"<p>1234 visitors<p>25", "text/html", None, ())
+    assert wide.told_number.told == 1234
+    before = Copy(b"<p>1234 visitors<p id=a>25", "text/html")
+    for price, is_told in ((b"24", False), (b"23", True)):
+        found = judged(
+            page("falls by 5 %", select=("#a",)),
+            *((), b"<p>1250 visitors<p id=a>" + price, "text/html", before, (), wide.told_number),
+        )
+        assert found.held_back is not is_told
+        assert found.told_number.told == (23 if is_told else 25)
+
+
+def test_without_conditions_on_steps_no_number_is_remembered():
+    before, told = Copy(b"<p>100", "text/html"), NumberTold(Decimal(100), Decimal(100))
+    found = judged(page("below 99"), (), b"<p>98", "text/html", before, (), told)
+    assert found.told_number is None
+
+
+@pytest.mark.parametrize("before", [None, Copy(b"\xff\xfe\x00", "text/html")])
+def test_without_a_copy_before_steps_are_measured_from_what_was_told(before):
+    told = NumberTold(Decimal(100), Decimal(97))
+    found = judged(page("falls by 5 %"), (), b"<p>95", "text/html", before, (), told)
+    assert not found.held_back
 
 
 def test_only_the_parts_that_count_are_read():

@@ -87,6 +87,7 @@ def test_an_empty_list(tmp_path):
         ("http://h/ weight=x", "weight must be a number above 0"),
         ("http://h/ weight=0", "weight must be a number above 0"),
         ("http://h/ render=maybe", "render must be yes or no, such as render=yes"),
+        ("http://h/ weight=1e99", "expected a number from 0.000000001 to 1,000,000,000"),
         ("http://h/ cost=-1", "cost must be a number above 0"),
         ("http://h/ cost=inf", "cost must be a number above 0"),
         ("http://h/ cost=nan", "cost must be a number above 0"),
@@ -201,7 +202,14 @@ BOUNDS = st.none() | st.builds(
     select=PARTS,
     ignore=PARTS,
     render=st.booleans(),
-    notify_when=st.sampled_from([(), ("below 20",), ('has "a b"', "lacks x=#1", "above -1,5")]),
+    notify_when=st.sampled_from(
+        [
+            (),
+            ("below 20",),
+            ('falls by 5 % and lacks "a"',),
+            ('has "a b"', "lacks x=#1", "above -1,5"),
+        ]
+    ),
 )
 def test_a_page_comes_back_from_its_line(
     tmp_path_factory, weight, cost, bounds, tags, select, ignore, render, notify_when

@@ -53,3 +53,9 @@ def test_wishes_are_checked_without_a_page():
     )
     with pytest.raises(InputError, match="cost 0: expected a number above 0"):
         read_wishes(cost=0.0)
+    for name in ("weight", "cost"):
+        assert read_wishes(**{name: 1e9})[name] == 1e9
+        assert read_wishes(**{name: 1e-9})[name] == 1e-9
+        for value in (1.1e9, 0.9e-9):
+            with pytest.raises(InputError, match=f"{name} .*: expected .* to 1,000,000,000"):
+                read_wishes(**{name: value})

@@ -15,6 +15,7 @@ _LABELS = {
     "captured": "share of the changes seen",
     "freshness": "freshness",
     "delay_days": "mean delay, days",
+    "age_days": "mean age of the copies, days",
     "value_captured": "share of the value captured",
     "items_captured": "share of the items captured",
 }
@@ -23,6 +24,8 @@ _PANELS = [
     ("captured", "delay_days"),
     ("items_captured", "value_captured"),
 ]
+_OF_AGE = ("captured", "age_days")
+_TIMES = ("delay_days", "age_days")
 _MARKS = "osD^vP*Xpdh<>8"
 
 
@@ -30,13 +33,16 @@ def draw_trade_off(path: Path, title: str, results: Sequence[Figures]) -> None:
     """Draw the entries of `replay_policies` into a PNG file.
 
     With several budgets: each figure against the number of polls, a curve for each policy. With
-    one: the figures against each other, a mark for each policy.
+    one: the figures against each other, a mark for each policy. Ages are drawn if one of the
+    entries is for the objective age.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     several = len({result["budget"] for result in results}) > 1
     pairs = [pair for pair in _PANELS if pair[1] in results[0]]
+    if any(result["objective"] == "age" for result in results):
+        pairs.append(_OF_AGE)
     if several:
         pairs = [("polls", name) for name in dict.fromkeys(name for pair in pairs for name in pair)]
     figure = Figure(figsize=(4.6 * len(pairs) + 2.2, 4.6), layout="constrained")
@@ -46,7 +52,7 @@ def draw_trade_off(path: Path, title: str, results: Sequence[Figures]) -> None:
         _draw(panel, x, y, _curves(results))
         if several:
             _by_budgets(panel, results)
-            if y == "delay_days":
+            if y in _TIMES:
                 _in_plain_logarithms(panel)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper", fontsize=8)
     figure.suptitle(title, fontsize=11)

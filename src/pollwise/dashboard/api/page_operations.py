@@ -30,7 +30,7 @@ from pollwise.store import Store
 from pollwise.store.records import NewPage, PageRecord
 from pollwise.web.crawl_urls import crawl_url
 from pollwise.web.urls import canonical, scope_of
-from pollwise.web.wishes import LONGEST_NAME, read_wishes
+from pollwise.web.wishes import LEAST, LONGEST_NAME, MOST, read_wishes
 
 __all__ = ["page_operations"]
 
@@ -63,8 +63,8 @@ class PagesAsked:
 class PageWishes:
     """What is wanted of pages; what is not told stays, an empty text or list takes a wish back."""
 
-    weight: Annotated[float | None, Told("what a change is worth", above=0)] = None
-    cost: Annotated[float | None, Told("what a poll costs", above=0)] = None
+    weight: Annotated[float | None, Told("what a change is worth", least=LEAST, most=MOST)] = None
+    cost: Annotated[float | None, Told("what a poll costs", least=LEAST, most=MOST)] = None
     at_least: Annotated[str | None, Told("polls at least, such as 1/day", most=100)] = None
     at_most: Annotated[str | None, Told("polls at most, such as 1/minute", most=100)] = None
     tags: Annotated[tuple[str, ...] | None, Told("words to group by", most=100, longest=200)] = None
@@ -73,7 +73,7 @@ class PageWishes:
     name: Annotated[str | None, Told("what to call the page", most=LONGEST_NAME)] = None
     render: Annotated[bool | None, Told("whether a browser runs its scripts")] = None
     notify_when: Annotated[
-        tuple[str, ...] | None, Told("conditions of notices, such as below 20", most=100)
+        tuple[str, ...] | None, Told("conditions of notices, such as falls by 5 %", most=100)
     ] = None
     paused: Annotated[bool | None, Told("whether it is not polled")] = None
 

@@ -3,6 +3,7 @@
 const EVERY = 1000, AT_LEAST = 60000, AGAIN = 5000;
 const body = document.body.dataset;
 let source = null, timer = 0, refreshedAt = Date.now(), isFetching = false;
+let isAway = false;
 let polls, snapshot = Number(body.snapshot), change = Number(body.change);
 
 /* Whether somebody is typing in it, or has changed a field that was not sent. */
@@ -52,6 +53,15 @@ function show(page) {
   }
 }
 
+/* Says that what is shown is of an earlier time: the next answer takes the place of these words. */
+function away() {
+  const state = document.getElementById("state"), now = new Date().toISOString();
+  if (isAway) return;
+  isAway = true;
+  state.className = "state silent";
+  state.replaceChildren(state.querySelector(".lamp"), `Out of touch with the server since ${now.slice(0, 10)} ${now.slice(11, 19)} UTC`);
+}
+
 async function refresh() {
   timer = 0;
   if (document.hidden) return;
@@ -59,9 +69,13 @@ async function refresh() {
   isFetching = true;
   refreshedAt = Date.now();
   try {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-    if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), "text/html"));
-  } catch { /* the server is away: its next word brings another try */ } finally { isFetching = false; }
+    const signal = AbortSignal.timeout(AT_LEAST);
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, signal });
+    if (answer.ok) {
+      show(new DOMParser().parseFromString(await answer.text(), "text/html"));
+      isAway = false;
+    } else if (answer.status !== 404) away(); /* 404: what was shown here was removed */
+  } catch { away(); /* its next word brings another try */ } finally { isFetching = false; }
 }
 
 function soon() {
@@ -87,7 +101,9 @@ function listen() {
     if (polls !== undefined && polls !== now) soon();
     polls = now;
   });
+  source.addEventListener("open", () => { if (isAway) soon(); });
   source.addEventListener("error", () => {
+    setTimeout(() => { if (source?.readyState !== EventSource.OPEN) soon(); }, AGAIN);
     if (source?.readyState === EventSource.CLOSED) { stop(); setTimeout(listen, AGAIN); }
   });
 }

@@ -26,8 +26,9 @@ from pollwise.insight.snapshot import Snapshot
 from pollwise.live.requests import AddPages, ChangePages, RemovePages
 from pollwise.settings import CollectSettings
 from pollwise.store.records import NewPage, PageRecord
+from pollwise.web.url_list import listed_page
 from pollwise.web.urls import scope_of
-from pollwise.web.wishes import read_tags, read_wishes, wished_page
+from pollwise.web.wishes import completed, read_tags, read_wishes
 
 __all__ = ["pages_routes", "record_of"]
 
@@ -149,12 +150,13 @@ def _rows(
 
 
 async def _add(answers: Answers, request: Request, sent: Sent) -> Response:
-    """Watch more pages."""
+    """Watch more pages; what a line says of its page itself goes before the other fields."""
     form = Form("add", _ADDED)
     if form.take(sent):
         values = form.values
-        told_of = {"tags": values["tags"] or None, "weight": values["weight"], "listed_in": ""}
-        wanted = AddPages(tuple(replace(one, **told_of) for one in values["urls"]))
+        wishes = {"tags": values["tags"] or None, "weight": values["weight"]}
+        pages = (replace(completed(one, wishes), listed_in="") for one in values["urls"])
+        wanted = AddPages(tuple(pages))
         effect = await form.ask(answers, wanted, "urls")
         if effect is not None:
             return done(_PATH, added(effect), sort="added" if effect.added else None)
@@ -214,14 +216,14 @@ def _wished(deed: _Deed, record: PageRecord, tags: Sequence[str]) -> NewPage:
 
 def _read_urls(text: str) -> tuple[NewPage, ...]:
     lines = [(f"line {at}", line.strip()) for at, line in enumerate(text.split("\n"), start=1)]
-    named = [(place, line) for place, line in lines if line]
+    named = [(place, line) for place, line in lines if line and not line.startswith("#")]
     if not named:
         raise InputError("no page is named: write a URL on each line")
     if len(named) > _MOST_ADDED:
         raise InputError(
             f"{len(named):,d} pages are too many at once: expected at most {_MOST_ADDED:,d}"
         )
-    pages = read_each(named, wished_page, between="\n")
+    pages = read_each(named, listed_page, between="\n")
     return tuple({page.url: page for page in pages}.values())
 
 

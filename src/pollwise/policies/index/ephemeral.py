@@ -18,11 +18,18 @@ without ages waits of several lengths are needed. How the number of items grows 
 used: the hour of the day could be mistaken for fading.
 
 The index is the posterior mean of the continuous one, E[Λ] Σ P(μ) (E[ξ|μ]/μ) [1 - e^(-μτ)(1 + μτ)];
-the priors are fitted to all sources (empirical Bayes). A source of which little is known is taken
-to be better than it looks: φ/(1 + k)² items more than were seen after k polls.
+the priors are fitted to all sources (empirical Bayes): Λ₀, ξ₀, and a, as 1/a is the variance of Λ
+between sources in units of Λ₀².
 
-Source: the index is that of Avrachenkov and Borkar, "Whittle index policy for crawling ephemeral
-content", 2015, who leave learning to future work; `docs/theory.md` has the derivation.
+A source is taken to be better than it looks by what a poll of it may teach: where waits are longer
+than items live, no index grows any more, and a source that looked bad once would never be polled
+again. Λξ has the relative variance v = 1/(a + N/φ) + 1/(m + n), and the next poll brings b batches;
+with s = R v b for the polls R that are remembered, E[Λξ] is raised by the share √v ψ(s), as in the
+Gittins index of a normal mean.
+
+Sources: the index is that of Avrachenkov and Borkar, "Whittle index policy for crawling ephemeral
+content", 2015, who leave learning to future work; ψ is that of Chick and Gans, "Economic analysis
+of simulation selection problems", Management Science 55, 2009; `docs/theory.md` has the derivation.
 """
 
 import math
@@ -46,14 +53,16 @@ Ints = NDArray[np.int64]
 
 _DECAYS = 2.0 ** (np.arange(-120, 16) / 4)
 """Lattice of decays per second, where nothing is known: from one in 34 years to eleven a second."""
-_SHAPE = 4.0  # a, of the gamma prior of rates, in batches
+_FIRST_SHAPE = 4.0  # a, of the gamma prior of rates, in batches
+_SHAPES = (0.125, 20.0)  # its bounds, where sources are very unlike or alike
 _VALUE_ITEMS = 30.0  # m: values are skewed, and few of them say little
-_PSEUDO_SOURCES = 8.0  # what the base prior of the decays counts as
+_PSEUDO_SOURCES = 8.0  # what the base prior of the decays, and the first a, count as
 _LIFETIMES = 4.0  # items older than so many 1/μ are worth nothing, and tell little of μ
 _MOST_LOST = 300.0  # -ln f of items that a decay would make worth nothing, so that v/f is finite
+_LEAST_SCALED, _MOST_SCALED = 1e-12, 100.0
 _REFIT = 1.25  # the priors are fitted again when so many times as many polls were learned from
 _SUMS = ("time", "items", "valued", "faded", "worth")
-_LEARNED = ("clock", "spread", "rate", "value", "prior")
+_LEARNED = ("clock", "spread", "rate", "shape", "value", "prior")
 
 _two_or_more = Detection().shape
 
@@ -107,6 +116,7 @@ class EphemeralIndex:
         self._decays = _DECAYS if decay is None else np.array([decay])
         self._base = np.full(len(self._decays), 1 / len(self._decays))
         self._shift = epoch / 2
+        self._is_exact = decay is not None and epoch == 0.0
         self._kept = 1 - 1 / memory
         size = len(self._decays)
         self._source = np.dtype(
@@ -125,7 +135,8 @@ class EphemeralIndex:
         self._common: dict[str, Floats] = {
             "clock": np.zeros(3),  # polls learned from, their waits, polls at the next fit
             "spread": np.ones(2),  # squared errors of the numbers of items, and these numbers
-            "rate": np.ones(1),  # mean Λ of the sources
+            "rate": np.ones(1),  # Λ₀, the mean Λ of the sources
+            "shape": np.full(1, _FIRST_SHAPE),  # a
             "value": np.ones(1),  # ξ₀
             "prior": self._base.copy(),
         }
@@ -153,20 +164,20 @@ class EphemeralIndex:
     def select(self, now: float, limit: int) -> Selection:
         """The pages of the largest indices; they are leased."""
         ids, elapsed = self._queue.to_look_at(now)
-        self._set_indices(ids, elapsed)
-        self._queue.put_back(ids, elapsed)
+        if not self._is_exact:
+            self._set_indices(ids, elapsed)
+        self._queue.put_back(ids, elapsed, self._sources["polls"][ids])
         return self._queue.select(now, limit)
 
     def observe(self, observations: Sequence[Observation]) -> None:
         """Learn from polls and end the leases of their pages."""
         for seen in observations:
             ids = watched([seen.page_id], self._sources)
-            told = seen.outcome in (Outcome.CHANGED, Outcome.UNCHANGED)
-            if len(ids) and told:
+            if len(ids):
                 elapsed = seen.polled_at - self._queue.state.pages["seen_at"][seen.page_id]
-                if elapsed > 0:
+                if elapsed > 0 and seen.outcome in (Outcome.CHANGED, Outcome.UNCHANGED):
                     self._learn(seen, elapsed)
-                    self._reckon(ids)
+                self._reckon(ids)  # in any case: it may have come first as it had waited for long
             self._queue.observe([seen])
         clock = self._common["clock"]
         if clock[0] > clock[2]:
@@ -182,7 +193,7 @@ class EphemeralIndex:
         ids = watched([page_id], self._sources)
         if not len(ids):
             raise InputError(f"no page with the id {page_id} is watched")
-        chances, values, rates = self._posterior(ids, optimism=0.0)
+        chances, values, rates = self._posterior(ids)
         return SourceEstimate(
             arrival_rate=float(rates[0]),
             value=float(chances[0] @ values[0]),
@@ -201,6 +212,12 @@ class EphemeralIndex:
         for name in _LEARNED:
             learned[f"sources.{name}"] = self._common[name].copy()
         return learned
+
+    def upgraded(self, state: StateDict) -> StateDict:
+        """Learned state of version 0.21, which took a for known; see `Upgrading`."""
+        if {*self.state_dict([])} - {*state} != {"sources.shape"}:
+            return state
+        return {"sources.shape": np.full(1, _FIRST_SHAPE), **state}
 
     def load_state_dict(self, state: StateDict) -> None:
         """Put learned state back; `StateError` if it does not fit."""
@@ -228,8 +245,12 @@ class EphemeralIndex:
             count = len(seen.items)
             self._learn_values(own, seen, elapsed)
         if own["polls"]:
-            ((rate,),) = self._posterior(np.array([seen.page_id]), optimism=0.0)[2:]
-            self._common["spread"] += (count - rate * elapsed) ** 2, rate * elapsed
+            # Beside what the source brought before, whatever is thought of it, with the variance of
+            # that difference: a wrong prior makes no batches.
+            whole = own["time"] + elapsed
+            expected = (own["items"] + count) * elapsed / whole
+            square = (count - expected) ** 2 * whole / own["time"]
+            self._common["spread"] += square, expected
         own["time"] += elapsed
         own["items"] += count
         own["polls"] += 1
@@ -262,7 +283,7 @@ class EphemeralIndex:
         mean = elapsed * float(own["items"] + 1.0) / (float(own["time"]) + elapsed)
         return float(mean / -np.expm1(-mean))
 
-    def _posterior(self, ids: Ints, optimism: float = 1.0) -> tuple[Floats, Floats, Floats]:
+    def _posterior(self, ids: Ints) -> tuple[Floats, Floats, Floats]:
         """P(μ), E[ξ | μ] and E[Λ], with a row for each source."""
         own, mean = self._sources[ids], self._common["value"][0]
         worth = _VALUE_ITEMS * mean + own["worth"]
@@ -271,25 +292,52 @@ class EphemeralIndex:
         chances = np.exp(logs - logs.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
         # Where items come in batches, each batch says as much as a single item would.
-        batch = max(self._common["spread"][0] / self._common["spread"][1], 1.0)
-        hoped = (_SHAPE + optimism / (1.0 + own["polls"]) ** 2) * batch + own["items"]
-        time = _SHAPE * batch / self._common["rate"][0] + own["time"]
-        return chances, worth / count, hoped / time
+        prior = self._common["shape"][0] * self._batch
+        time = prior / self._common["rate"][0] + own["time"]
+        return chances, worth / count, (prior + own["items"]) / time
 
-    def _reckon(self, ids: Ints) -> None:
-        """Give the queue the indices of sources, for their usual waits."""
+    @property
+    def _batch(self) -> float:
+        """The number of items in a batch."""
+        squares, counts = self._common["spread"]
+        return max(float(squares / counts), 1.0)
+
+    def _batches(self, ids: Ints) -> Floats:
+        """How many batches the rates of sources are known from, those of the prior included."""
+        known = self._common["shape"][0] + self._sources["items"][ids] / self._batch
+        return np.asarray(known, np.float64)
+
+    def _usual_waits(self, ids: Ints) -> Floats:
+        """The mean waits of sources, with one more of the usual length."""
         polls, waits = self._common["clock"][:2]
         usual = waits / polls if polls > 0 else 1.0
         own = self._sources[ids]
         counted = np.minimum(own["polls"], 1 / (1 - self._kept))
-        self._set_indices(ids, (own["time"] + usual) / (counted + 1.0))
+        return np.asarray((own["time"] + usual) / (counted + 1.0), np.float64)
+
+    def _hopes(self, ids: Ints, rates: Floats) -> Floats:
+        """By what factors sources are taken to be better than they look."""
+        variances = 1 / self._batches(ids) + 1 / (_VALUE_ITEMS + self._sources["valued"][ids])
+        told = rates * self._usual_waits(ids) / self._batch
+        return 1 + np.sqrt(variances) * _bonus(variances * told / (1 - self._kept))
+
+    def _reckon(self, ids: Ints) -> None:
+        """Give the queue the indices of sources, for their usual waits."""
+        self._set_indices(ids, self._usual_waits(ids))
 
     def _set_indices(self, ids: Ints, times: Floats) -> None:
-        """Give the queue the indices of sources: exact after `times` and after four times that."""
+        """Give the queue the indices of sources: exact after `times` and after four times that.
+
+        Of a known decay, always exact.
+        """
         if not len(ids):
             return
         chances, values, rates = self._posterior(ids)
-        height = (rates * self._sources["weight"][ids])[:, None] * chances * values / self._decays
+        weights = self._sources["weight"][ids] * self._hopes(ids, rates)
+        height = (rates * weights)[:, None] * chances * values / self._decays
+        if self._is_exact:
+            self._queue.set_exactly(ids, height[:, 0], float(self._decays[0]))
+            return
         indices = [
             (height * _two_or_more(self._decays * (wait + self._shift)[:, None])).sum(axis=1)
             for wait in (times, LATER * times)
@@ -301,8 +349,13 @@ class EphemeralIndex:
         learned = np.flatnonzero((self._sources["where"] == 1) & (self._sources["polls"] > 0))
         if not len(learned):
             return
-        chances, values, rates = self._posterior(learned, optimism=0.0)
-        self._common["rate"][:] = rates.mean()
+        chances, values, rates = self._posterior(learned)
+        mean = rates.mean()
+        variances = ((rates - mean) ** 2 + rates**2 / self._batches(learned)) / mean**2
+        varied = _PSEUDO_SOURCES / _FIRST_SHAPE + variances.sum()
+        shape = (_PSEUDO_SOURCES + len(learned)) / varied
+        self._common["shape"][:] = np.clip(shape, *_SHAPES)
+        self._common["rate"][:] = mean
         self._common["value"][:] = np.average((chances * values).sum(axis=1), weights=rates)
         weights = _PSEUDO_SOURCES * self._base + chances.sum(axis=0)
         self._common["prior"][:] = weights / weights.sum()
@@ -312,3 +365,15 @@ class EphemeralIndex:
 def _stored_name(name: str) -> str:
     """The name in learned state of an array of the queue."""
     return name if name.startswith("page") else f"queue.{name}"
+
+
+def _bonus(scaled: Floats) -> Floats:
+    """ψ(s), the Gittins index of a normal mean of variance 1; beyond `_MOST_SCALED` it is kept.
+
+    There a single poll tells so much that the index of polls is less than that of their limit, a
+    Brownian motion, which is approximated.
+    """
+    scaled = np.clip(scaled, _LEAST_SCALED, _MOST_SCALED)
+    logs = np.log(scaled)
+    middle = np.exp(-0.02645 * logs**2 + 0.39106 * logs - 0.4873)
+    return np.asarray(np.where(scaled <= 1 / 7, np.sqrt(scaled / 2), middle), np.float64)

@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 LATER = 4.0
 """The later of the two waits at which an index is set, as a multiple of the earlier."""
 
-_PATIENCE = 16.0
+_FIRST_PATIENCE, _PATIENCE_GROWTH, _PATIENCE = 2.0, 4.0, 16.0
 _FEW = POOL_CAPACITY // 2
 _SMALLEST = 1e-200
 
@@ -45,6 +45,11 @@ class SourceQueue(IndexPolicy):
 
     def _known_rates(self, page_ids: Ints) -> Floats:
         return np.ones(len(page_ids))
+
+    def set_exactly(self, ids: Ints, heights: Floats, decay: float) -> None:
+        """Set the indices of sources whose items all fade at one decay: K and κ are known."""
+        self.state.apart["rate"][ids] = decay
+        self.state.pages["weight"][ids] = narrowed(np.maximum(heights, _SMALLEST))
 
     def set_indices(self, ids: Ints, times: Floats, index: Floats, index_later: Floats) -> None:
         """Set the indices of sources by their values after `times` and LATER * `times`."""
@@ -70,15 +75,17 @@ class SourceQueue(IndexPolicy):
         elapsed = now - state.pages["seen_at"][ids]
         return ids[elapsed > 0], elapsed[elapsed > 0]
 
-    def put_back(self, ids: Ints, elapsed: Floats) -> None:
+    def put_back(self, ids: Ints, elapsed: Floats, polls: Ints) -> None:
         """Let sources that were looked at wait for their time, or all compete, if they are few.
 
         One that has waited far longer than others is polled next: its index may never reach the
-        price, but now and then it is to be seen whether the source is still as dull.
+        price, but now and then it is to be seen whether the source is still as dull, and the sooner
+        the fewer `polls` told something of it.
         """
         state, common = self.state, self.state.shared[0]
-        longest = _PATIENCE * common["pages"] * common["gap"]
-        if longest > 0:
+        rounds = np.minimum(_FIRST_PATIENCE * _PATIENCE_GROWTH ** np.minimum(polls, 9), _PATIENCE)
+        longest = rounds * common["pages"] * common["gap"]
+        if common["gap"] > 0:
             state.pages["weight"][ids[elapsed > longest]] = math.inf
         if common["pages"] <= _FEW:
             # With the same time for all, the calendar is in order, and all enter the pool.

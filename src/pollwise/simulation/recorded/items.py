@@ -15,7 +15,7 @@ from pollwise.simulation.recorded.tables import open_table
 from pollwise.simulation.worlds.world import Recorded
 from pollwise.types import Item, Observation, Outcome, Page
 
-__all__ = ["ItemReplay", "ItemTable", "ephemeral_figures"]
+__all__ = ["ItemReplay", "ItemTable", "ephemeral_figures", "ephemeral_tally"]
 
 Floats = NDArray[np.float64]
 
@@ -140,13 +140,13 @@ class ItemReplay(Recorded):
         return tuple(map(Item, values.tolist(), times))
 
 
-def ephemeral_figures(world: ItemReplay, polls: Polls, warm_up: float) -> dict[str, float]:
+def ephemeral_tally(world: ItemReplay, polls: Polls, warm_up: float) -> Floats:
     """What polls got of the items listed after `warm_up`, a share of the history's time.
 
-    `value_captured`: the value of items when first polled, as a share of their value when first
-    listed; `items_captured`: the share of items polled before they were gone; `polls` in that time.
+    A row for each source: the value of items when first polled, their value when first listed, how
+    many were polled before they were gone, and how many there were.
     """
-    begin = world.begin + warm_up * (world.end - world.begin)
+    begin = _counted_from(world, warm_up)
     items = world.items
     taken_at = np.full(len(items.first_seen), math.inf)
     for source in range(len(world.pages)):
@@ -155,14 +155,31 @@ def ephemeral_figures(world: ItemReplay, polls: Polls, warm_up: float) -> dict[s
         taken_at[rows] = times[np.searchsorted(times, items.first_seen[rows], "left")]
     counted = items.first_seen >= begin
     taken = counted & (taken_at < items.gone_at)
-    with np.errstate(invalid="ignore"):
-        value = world.values_at(taken_at)[taken].sum()
-    offered = world.values_at(items.first_seen)[counted].sum()
+    value = np.where(taken, world.values_at(np.where(taken, taken_at, items.first_seen)), 0.0)
+    offered = np.where(counted, world.values_at(items.first_seen), 0.0)
+    columns = [
+        np.bincount(items.source, of_items, minlength=len(world.pages))
+        for of_items in (value, offered, taken, counted)
+    ]
+    return np.stack(columns, axis=1)
+
+
+def ephemeral_figures(world: ItemReplay, polls: Polls, warm_up: float) -> dict[str, float]:
+    """What polls got of the items listed after `warm_up`, a share of the history's time.
+
+    `value_captured`: the value of items when first polled, as a share of their value when first
+    listed; `items_captured`: the share of items polled before they were gone; `polls` in that time.
+    """
+    value, offered, taken, counted = ephemeral_tally(world, polls, warm_up).sum(axis=0)
     return {
-        "polls": int((polls.times >= begin).sum()),
+        "polls": int((polls.times >= _counted_from(world, warm_up)).sum()),
         "value_captured": float(value / offered) if offered > 0 else math.nan,
-        "items_captured": float(taken.sum() / counted.sum()) if counted.any() else math.nan,
+        "items_captured": float(taken / counted) if counted > 0 else math.nan,
     }
+
+
+def _counted_from(world: ItemReplay, warm_up: float) -> float:
+    return world.begin + warm_up * (world.end - world.begin)
 
 
 def _read_items(source: object) -> ItemTable:

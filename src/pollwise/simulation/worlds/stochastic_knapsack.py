@@ -16,6 +16,7 @@ from pollwise.policies.arrays import blank_observation, write_observation
 from pollwise.policies.base import Mixture, Policy
 from pollwise.policies.borrowed import borrowed
 from pollwise.policies.compiled import amount, compiled_by_state, compiled_state, observe, select
+from pollwise.policies.selections import selected_ids
 from pollwise.simulation.worlds.ranks import RankedPages
 from pollwise.types import Observation, Outcome, Page
 
@@ -339,7 +340,7 @@ def _offer_called(
     mixture = policy if isinstance(policy, Mixture) else None
     for n in range(begin, end):
         now = float(n)
-        selected = policy.select(now, 1).page_ids.tolist()
+        selected = selected_ids(policy.select(now, 1))
         if not selected:
             return n
         (page,) = selected

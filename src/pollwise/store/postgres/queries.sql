@@ -37,7 +37,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in, name, rendered, gone, notify_when
+       listed_in, name, rendered, gone, notify_when, told_number
 FROM pages WHERE id IN (
     SELECT id FROM pages WHERE removed_at IS NULL
         AND (%(among)s::jsonb IS NULL
@@ -64,7 +64,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in, name, rendered, gone, notify_when
+       listed_in, name, rendered, gone, notify_when, told_number
 FROM pages WHERE CAST(md5(url) AS uuid) IN (
     SELECT CAST(md5(named) AS uuid) FROM jsonb_array_elements_text(%(urls)s::jsonb) AS named
 ) AND removed_at IS NULL;
@@ -115,6 +115,7 @@ UPDATE pages SET
     polls = polls + 1, changes = changes + (%(changed)s AND seen_at IS NOT NULL)::int,
     etag = %(etag)s, last_modified = %(last_modified)s, body_hash = %(body_hash)s, text_hash = %(text_hash)s,
     earlier_hashes = %(earlier_hashes)s, noise = %(noise)s, items = COALESCE(%(items)s::text, items),
+    told_number = %(told_number)s,
     title = COALESCE(%(title)s::bytea, title), source = COALESCE(%(source)s::text, source),
     seen_at = CASE WHEN %(seen)s THEN %(polled_at)s::float8 ELSE seen_at END,
     polled_at = %(polled_at)s, outcome = %(outcome)s, error = %(error)s, last_cost = %(cost)s,

@@ -45,7 +45,7 @@ _KINDS = {
 _PAGE = (
     "id text text number number time? told? told? text? text? text time time? outcome?"
     " whole whole whole told? time? number? whole number? told? whole? time? told? time?"
-    " interval? interval? text flag text text text text text text text flag flag text"
+    " interval? interval? text flag text text text text text text text flag flag text text"
 )
 _CHANGE = "whole whole text time time flag told? text text text flag kind whole? flag"
 COLUMNS = {
@@ -57,6 +57,7 @@ COLUMNS = {
         "count_copies": "whole",
         "watched_pages": (
             "id text number time? outcome? flag text told? told? text? text? text text text text"
+            " text"
         ),
         "watched_wishes": "id number interval? interval? flag text text text flag text",
         "page_outlines": "id text text told? text flag outcome? time?",

@@ -42,7 +42,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in, name, rendered, gone, notify_when
+       listed_in, name, rendered, gone, notify_when, told_number
 FROM pages WHERE id IN (
     SELECT id FROM pages WHERE +removed_at IS NULL
         AND (:among IS NULL OR id IN (SELECT value FROM json_each(:among)))
@@ -68,7 +68,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in, name, rendered, gone, notify_when
+       listed_in, name, rendered, gone, notify_when, told_number
 FROM pages WHERE url IN (SELECT value FROM json_each(:urls)) AND removed_at IS NULL;
 
 -- name: wishes_by_url
@@ -112,6 +112,7 @@ UPDATE pages SET
     polls = polls + 1, changes = changes + (:changed AND seen_at IS NOT NULL),
     etag = :etag, last_modified = :last_modified, body_hash = :body_hash, text_hash = :text_hash,
     earlier_hashes = :earlier_hashes, noise = :noise, items = COALESCE(:items, items),
+    told_number = :told_number,
     title = COALESCE(:title, title), source = COALESCE(:source, source),
     seen_at = CASE WHEN :seen THEN :polled_at ELSE seen_at END,
     polled_at = :polled_at, outcome = :outcome, error = :error, last_cost = :cost,

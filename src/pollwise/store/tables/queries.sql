@@ -11,7 +11,7 @@ SELECT COALESCE(MAX(id) + 1, 0) FROM pages;
 -- Other parts of a page count from now on, or it is rendered, or no more: what is remembered of the latest copy is of no use.
 UPDATE pages SET
     etag = NULL, last_modified = NULL, body_hash = NULL, text_hash = NULL, earlier_hashes = '',
-    noise = '', items = ''
+    noise = '', items = '', told_number = ''
 WHERE id = :id;
 
 -- name: remove_page
@@ -29,7 +29,7 @@ SELECT id, url, scope, weight, cost, seen_at,
        added_at, polled_at, outcome, polls, changes, failures, error, last_changed_at, last_cost,
        depth, relevance, title, duplicate_of, postponed_at, postponed_why, first_seen_at,
        longest_interval, shortest_interval, noise, paused, tags, selected, ignored, source, items,
-       listed_in, name, rendered, gone, notify_when
+       listed_in, name, rendered, gone, notify_when, told_number
 FROM pages WHERE removed_at IS NULL ORDER BY id;
 
 -- name: count_pages
@@ -43,7 +43,7 @@ SELECT COUNT(*) FROM pages WHERE +removed_at IS NULL AND duplicate_of IS NOT NUL
 -- name: watched_pages
 -- What a run needs of watched pages with ids within bounds, in the order of these, beside watched_wishes.
 SELECT id, url, weight, seen_at, outcome, gone, name,
-       etag, last_modified, body_hash, text_hash, earlier_hashes, items, noise, scope
+       etag, last_modified, body_hash, text_hash, earlier_hashes, items, told_number, noise, scope
 FROM pages WHERE removed_at IS NULL AND id >= :first AND id < :behind ORDER BY id;
 
 -- name: watched_wishes

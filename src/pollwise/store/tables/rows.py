@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pollwise.checks import is_finite, read_json
 from pollwise.errors import InputError
 from pollwise.kinds import kind_of, kinds_of
+from pollwise.number_texts import pack_number, unpack_number
 from pollwise.page_columns import SharedTerms
 from pollwise.store.records import (
     ChangeKind,
@@ -58,7 +59,7 @@ _OUTCOMES: dict[int | None, Outcome | None] = {None: None, **{int(one): one for 
 def page_record(row: Row) -> PageRecord:
     """From the columns of the query `live_pages`; the page's site is its scope, its kind by URL.
 
-    `ValueError` if the noise of the page is damaged. Of a million pages most columns say nothing:
+    `ValueError` if its noise or its number is damaged. Of a million pages most columns say nothing:
     those are passed by, and fields go by their places, which takes a quarter less time.
     """
     page_id, url, scope, weight, cost, seen_at = row[:6]
@@ -67,7 +68,7 @@ def page_record(row: Row) -> PageRecord:
     changed_at, last_cost, depth, relevance, title, duplicate_of = row[18:24]
     postponed_at, postponed_why, first_seen_at, longest, shortest, noise = row[24:30]
     paused, tags, selected, ignored, source, items, listed_in, name, rendered = row[30:39]
-    gone, notify_when = row[39:]
+    gone, notify_when, number = row[39:]
     known_noise = unpack_noise(noise) if noise else _NO_NOISE
     scope = intern(scope)
     page = Page(
@@ -91,7 +92,7 @@ def page_record(row: Row) -> PageRecord:
         tuple(notify_when.splitlines()) if notify_when else (),
     )
     memory = memory_of(
-        told(etag), told(last_modified), body_hash, text_hash, earlier, items, known_noise
+        told(etag), told(last_modified), body_hash, text_hash, earlier, items, number, known_noise
     )
     return PageRecord(
         page,
@@ -129,15 +130,18 @@ def watched_wishes(parts: Iterable[Sequence[Row]]) -> dict[int, Row]:
 def watched_part(parts: Iterable[Columns], wishes: Mapping[int, Row]) -> WatchedPart | None:
     """From the columns of the query `watched_pages`, and `watched_wishes`; None: no rows.
 
-    `ValueError` if the noise of a page is damaged. By columns, as a million rows are to be read
-    within seconds.
+    `ValueError` if the noise or the number of a page is damaged. By columns, as a million rows are
+    to be read within seconds.
     """
     numbers_of_terms = _Numbers[tuple[str, Row | None]]()
     numbers_of_kinds = _Numbers[str]()
     columns = []
     for part in parts:
         ids, urls, weights, seen_at, outcomes, gone, names, *others = part
-        etags, last_modified, body_hashes, text_hashes, earlier, items, noise, scopes = others
+        etags, last_modified, body_hashes, text_hashes, earlier, items, *others = others
+        numbers, noise, scopes = others
+        for number in filter(None, numbers):
+            unpack_number(number)
         packed = PackedColumns.of(
             ids=ids,
             terms=numbers_of_terms.of(zip(scopes, map(wishes.get, ids), strict=True)),
@@ -155,6 +159,7 @@ def watched_part(parts: Iterable[Columns], wishes: Mapping[int, Row]) -> Watched
                 text_hashes,
                 earlier,
                 items,
+                numbers,
             ),
             noise={
                 page_id: unpack_noise(text)
@@ -440,6 +445,7 @@ def poll_values(poll: PollResult, storable: Callable[[str | None], object]) -> d
         "gone": outcome is Outcome.GONE,
         "failed": outcome is Outcome.FAILED,
         "held_back": poll.held_back,
+        "told_number": pack_number(poll.memory.told_number),
         "error": storable(poll.error),
         "found_items": json.dumps([astuple(item) for item in poll.items]) if poll.items else "",
     }

@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from pollwise.errors import InputError
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult
 from pollwise.testing.store_contract.samples import A, B, C, poll, steady
-from pollwise.types import Noise, Observation, Outcome, Page, PageMemory
+from pollwise.types import Noise, NumberTold, Observation, Outcome, Page, PageMemory
 from pollwise.watched_pages import Watched
 
 __all__ = ["PagesContract"]
@@ -74,7 +75,10 @@ class PagesContract:
         store.add_pages([A, wanted, C], now=0.0)
         store.add_pages([NewPage("http://a.example/p", "a.example")], now=0.0)
         store.remove_pages([2], now=1.0)
-        told = PageMemory('"e"', "\udcff", "0f", "0e", ("0a", "0b"), Noise((), 2, 1, 4), ("1", "2"))
+        number = NumberTold(Decimal("20.50"), None)
+        told = PageMemory(
+            *('"e"', "\udcff", "0f", "0e", ("0a", "0b"), Noise((), 2, 1, 4), ("1", "2"), number)
+        )
         store.commit(
             Batch(
                 polls=(

@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from pollwise.events import Tick
 from pollwise.store import Store
 from pollwise.store.records import Batch, NewPage, PollResult, Postponed
 from pollwise.testing.store_contract.samples import A, B, C, held, poll, steady
-from pollwise.types import Mask, Noise, Observation, Outcome, PageMemory
+from pollwise.types import Mask, Noise, NumberTold, Observation, Outcome, PageMemory
 
 __all__ = ["PollsContract"]
 
@@ -31,6 +32,24 @@ class PollsContract:
         watched.commit(Batch(polls=(PollResult(replace(seen, polled_at=2.0), memory),)))
         record = watched.pages()[0]
         assert (record.memory.items, record.source) == (("1f", "2e"), "feed")
+
+    def test_the_number_that_was_told_is_kept_until_other_parts_count(self, store: Store) -> None:
+        store.add_pages([A, B], now=0.0)
+        told = NumberTold(Decimal("1E+99999"), Decimal("-0.10"))
+        memory = PageMemory(body_hash="0f", told_number=told)
+        store.commit(Batch(polls=(replace(poll(0, 1.0, Outcome.CHANGED), memory=memory),)))
+        for at, outcome in ((2.0, Outcome.UNCHANGED), (3.0, Outcome.FAILED), (4.0, Outcome.GONE)):
+            store.commit(Batch(polls=(replace(poll(0, at, outcome), memory=memory),)))
+            kept = store.pages()[0].memory.told_number
+            assert (str(kept), kept) == (str(told), told)
+        store.save_masks(0, memory)
+        store.add_pages([replace(A, name="Named", notify_when=("rises by 1",))], now=5.0)
+        assert [one.memory.told_number for one in store.pages()] == [told, None]
+        late = replace(poll(0, 1.5, Outcome.CHANGED), memory=PageMemory(body_hash="0f"))
+        store.commit(Batch(polls=(late,)))
+        assert store.pages()[0].memory.told_number == told
+        store.add_pages([replace(A, select=("main",))], now=6.0)
+        assert store.pages()[0].memory == PageMemory()
 
     def test_what_a_page_is_taken_for_holds_until_a_poll_tells(self, store: Store) -> None:
         feed = replace(A, source="feed")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pollwise.errors import InputError
-from pollwise.policies.index.ephemeral import EphemeralIndex
+from pollwise.policies.index.ephemeral import _FIRST_SHAPE, EphemeralIndex, _bonus
 from pollwise.types import Item, Observation, Outcome, Page
 
 
@@ -102,6 +102,93 @@ def test_a_dull_source_is_looked_at_again_in_the_end():
             polled.append(page)
         count = np.bincount(polled, minlength=pages)
         assert 2 <= count[0] < count[1:].min() / 2
+
+
+def test_no_source_is_given_up_unseen_where_no_index_grows_any_more():
+    """Waits are longer than items live, and the best source had nothing in its first two waits."""
+    rng = np.random.default_rng(7)
+    rates, since = (2.0, 1.0, 1.0, 0.5), np.zeros(4)
+    policy = watched(4, decay=1.0)
+    polled = []
+    for now in np.arange(10.0, 4_000.0, 10.0):
+        (page,) = policy.select(now, 1).page_ids.tolist()
+        rate = 0.0 if page == 0 and now < 100.0 else rates[page]
+        policy.observe([poll(rng, page, since[page], now, rate, 1.0, 1.0, False)])
+        since[page] = now
+        polled.append(page)
+    assert set(polled[:12]) == {0, 1, 2, 3}
+    assert np.bincount(polled[200:]).argmax() == 0
+
+
+def after_twenty_polls(rates):
+    rng = np.random.default_rng(9)
+    policy = watched(len(rates), decay=0.05)
+    for n in range(1, 21):
+        policy.observe(
+            [
+                poll(rng, page, 10.0 * (n - 1), 10.0 * n, rate, 1.0, 0.05, True)
+                for page, rate in enumerate(rates)
+            ]
+        )
+    return policy
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"), [([0.5] * 60, 0.0), ([0.0] * 54 + [5.0] * 6, 8.0)], ids=["alike", "dead"]
+)
+def test_how_unlike_sources_are_is_learned(rates, expected):
+    """With eight sources of the variance that is taken for usual."""
+    (shape,) = after_twenty_polls(rates).state_dict()["sources.shape"]
+    variance = np.var(rates) / np.mean(rates) ** 2
+    pooled = (8 / _FIRST_SHAPE + variance * len(rates)) / (8 + len(rates))
+    assert pooled == pytest.approx(expected, abs=0.1)
+    assert 1 / shape == pytest.approx(np.clip(pooled, 0.05, 8.0), rel=0.1)
+
+
+def gittins_indices(polls, most, wide=2.5):
+    """Of a normal mean known from 1 to `most` polls of variance 1, by value iteration."""
+    kept, grid = math.exp(-1 / polls), np.linspace(-wide, wide, 1_001)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(9)
+    gain, found = np.maximum(grid, 0.0) / (1 - kept), np.zeros(most + 1)
+    for known in range(most, 0, -1):
+        step = math.sqrt(1 / known - 1 / (known + 1))
+        later = sum(
+            weight
+            * (
+                np.interp(grid + node * step, grid, gain)
+                + np.maximum(grid + node * step - wide, 0.0) / (1 - kept)
+            )
+            for node, weight in zip(nodes, weights / weights.sum(), strict=True)
+        )
+        going_on = grid + kept * later
+        gain = np.maximum(going_on, 0.0)
+        at = int(np.argmax(going_on > 0))
+        found[known] = -np.interp(0.0, going_on[at - 1 : at + 1], grid[at - 1 : at + 1])
+    return found
+
+
+def test_the_bonus_is_the_gittins_index():
+    """It is that of a Brownian motion: more than that of polls, the more so the fewer these are."""
+    exact = gittins_indices(polls=300, most=3_000)
+    for known, least in ((150, 0.9), (60, 0.9), (30, 0.88), (10, 0.85)):
+        bonus = float(_bonus(np.array([300 / known]))[0])
+        assert least < exact[known] * math.sqrt(known) / bonus < 1.0
+    small = _bonus(np.array([0.0, 0.02, 1 / 7 - 1e-6, 1 / 7 + 1e-6]))
+    assert small[1] == pytest.approx(0.1)
+    assert small[0] == pytest.approx(0.0, abs=1e-5)
+    assert small[3] == pytest.approx(small[2], rel=0.03)
+
+
+def test_what_was_learned_before_a_was_goes_on():
+    policy = after_twenty_polls([0.5, 1.0])
+    state = policy.state_dict()
+    older = {name: array for name, array in state.items() if name != "sources.shape"}
+    other = watched(2, decay=0.05)
+    other.load_state_dict(other.upgraded(older))
+    assert other.state_dict()["sources.shape"] == _FIRST_SHAPE
+    assert other.estimate(1).polls == 20
+    assert other.upgraded(state) is state
+    assert other.upgraded({"page_ids": np.zeros(0)}).keys() == {"page_ids"}
 
 
 def test_learned_state_goes_on_as_before():

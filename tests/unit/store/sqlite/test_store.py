@@ -96,6 +96,14 @@ def test_noise_that_nobody_wrote_is_one_line(store: Store, text: str) -> None:
         assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize("text", ["twenty", "20 19 18", "20 ", "NaN", "1 Infinity"])
+def test_a_number_that_nobody_told_is_one_line(store: Store, text: str) -> None:
+    put(store.path, "UPDATE pages SET told_number = ?", text)
+    for read in (store.pages, store.watched_pages, lambda: store.find_page(A.url)):
+        with pytest.raises(StoreError, match=r"a page is damaged .*: restore a copy"):
+            read()
+
+
 def test_a_damaged_head_is_told_with_its_page(store: Store) -> None:
     put(store.path, "UPDATE versions SET head = ? WHERE seen_at = 1", b"rubbish")
     with pytest.raises(StoreError, match="what page 0 holds is damaged"):

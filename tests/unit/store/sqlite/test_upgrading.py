@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 from collections import namedtuple
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,11 @@ import pytest
 from pollwise.errors import StoreError
 from pollwise.live.opening import opened
 from pollwise.store import Store
-from pollwise.store.records import ChangeKind
+from pollwise.store.records import Batch, ChangeKind, PollResult
 from pollwise.store.sqlite import file_format
 from pollwise.store.sqlite.creation import lock_for_writing
 from pollwise.store.sqlite.queries import migrations
+from pollwise.types import NumberTold, Observation, Outcome, PageMemory
 from pollwise.version import __version__
 
 from .one_line import assert_one_line
@@ -68,6 +70,16 @@ def test_changes_of_before_are_changes_of_content(older: Path) -> None:
     with Store.open(older) as store:
         [change] = store.changes()
     assert (change.kind, change.status) == (ChangeKind.CHANGED, None)
+
+
+def test_nothing_was_told_of_numbers_before(older: Path) -> None:
+    with Store.open(older) as store:
+        told = NumberTold(Decimal(20), Decimal("19.5"))
+        seen = Observation(0, 3.0, Outcome.CHANGED)
+        assert store.pages()[0].memory.told_number is None
+        store.commit(Batch(polls=(PollResult(seen, PageMemory(told_number=told)),)))
+    with Store.open(older) as store:
+        assert store.pages()[0].memory.told_number == told
 
 
 def test_another_copy_is_not_replaced(older: Path) -> None:
