@@ -43,7 +43,7 @@ def as_of_0_3(state: StateDict) -> StateDict:
     """Learned state with the likelihoods of all rates, and wider numbers."""
     old = dict(state)
     old["page.likelihood"] = packed(likelihoods_of(old["page.likelihood"], old["page.first_rate"]))
-    del old["page.first_rate"], old["page.span"]
+    del old["page.first_rate"]
     old["page.polls"] = old["page.polls"].astype("i8")
     old["page.young"] = old["page.young"].astype("i4")
     return old
@@ -75,21 +75,6 @@ def test_what_version_0_3_learned_goes_on(store):
     assert rates[1] == pytest.approx(rates[0], rel=0.05)
     store.commit(Batch(learned=learned.state))
     assert learned_by(store, after).is_stored
-
-
-def test_what_version_0_21_learned_goes_on_as_it_is(store):
-    """It had no windows in which pages change."""
-    watched = pages(store)
-    before = taught(watched).state_dict()
-    store.commit(Batch(learned={name: before[name] for name in before if name != "page.span"}))
-    after = BayesianIndex()
-    after.add(watched)
-    after.load_state_dict(learned_by(store, after).state)
-    learned = after.state_dict()
-    assert learned.keys() == before.keys()
-    for name in before:
-        if name != "page.spell_at":
-            np.testing.assert_array_equal(learned[name], before[name], err_msg=name)
 
 
 def test_what_other_policies_learned_is_of_no_use(store):

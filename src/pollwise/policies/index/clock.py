@@ -52,7 +52,7 @@ _MOST_FOUND = 2.5
 @kernel(forceinline=True, allocates=False)
 def _move_odds(own: Any, by: float) -> None:
     moved = odds_of(own.clock_odds) + by
-    most = -LEAST_CLOCK_ODDS if own.span == 0 else _MOST_FOUND
+    most = -LEAST_CLOCK_ODDS if own.dates >= 0 else _MOST_FOUND
     own.clock_odds = code_of_odds(min(max(moved, LEAST_CLOCK_ODDS), most))
 
 
@@ -71,8 +71,7 @@ def learn_tick(own: Any, polled_at: float, changed_at: float) -> None:
             set_tick(own, time)
     else:
         set_tick(own, time)
-    own.dates = min(own.dates + 1, MOST_DATES)
-    own.span = 0
+    own.dates = min(max(own.dates, 0) + 1, MOST_DATES)
 
 
 @kernel(allocates=False)
@@ -89,7 +88,7 @@ def learn_window(own: Any, begin: float, end: float) -> None:
     # All else is told from the middle of the window.
     apart = ((begin + end) / 2 - middle + DAY / 2) % DAY - DAY / 2
     gap = abs(apart) - half - found
-    if own.span == 0 or (gap >= _NEAR and own.clock_odds < 0):
+    if own.dates == 0 or (gap >= _NEAR and own.clock_odds < 0):
         set_window(own, begin, end)
     elif gap < _NEAR:
         low, high = max(-half, apart - found), min(half, apart + found)
@@ -123,8 +122,8 @@ def _chance_by_clock(state: IndexState, own: Any, polled_at: float) -> float:
 def learn_clock(state: IndexState, page: int, polled_at: float, changed: bool) -> None:
     """Compare what clock and rate said of a poll with what it found."""
     own = state.pages[page]
-    found = own.span > 0
-    if own.dates < 2 and not found:
+    found = own.dates < 0
+    if 0 <= own.dates < 2:
         return
     by_clock = _chance_by_clock(state, own, polled_at)
     surge, least = (state.shared[0].surge, _LEAST_RATED) if found else (0.0, _LEAST_CHANCE)

@@ -7,7 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.state import ODDS_UNIT, SPAN_UNIT, TICK_UNIT, IndexState
+from pollwise.policies.index.state import (
+    MOST_DATES,
+    ODDS_UNIT,
+    SPAN_UNIT,
+    TICK_UNIT,
+    IndexState,
+)
 
 __all__ = [
     "code_of_odds",
@@ -62,11 +68,14 @@ def set_tick(own: Any, tick: float) -> None:
 @kernel(forceinline=True, allocates=False)
 def span_of(own: Any) -> float:
     """So many seconds before its tick a page by the clock may change; 0: its tick was told."""
-    return float(own.span * SPAN_UNIT)
+    return max(-float(own.dates), 0.0) * SPAN_UNIT
 
 
 @kernel(forceinline=True, allocates=False)
 def set_window(own: Any, begin: float, end: float) -> None:
-    """Keep the two times of a day between which a page changes, if by the clock."""
+    """Keep the two times of a day between which a page changes, if by the clock.
+
+    Only of a page that was never told a time.
+    """
     set_tick(own, end)
-    own.span = min(max(math.ceil((end - begin) / SPAN_UNIT), 1), 255)
+    own.dates = -min(max(math.ceil((end - begin) / SPAN_UNIT), 1), MOST_DATES)

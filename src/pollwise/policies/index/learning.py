@@ -176,14 +176,14 @@ def learn(state: IndexState, observation: Any) -> None:
     dated = dated and not last_changed_at <= own.seen_at
     if is_stamped(state, own):
         dated = False
-        if own.span == 0:
+        if own.dates >= 0:
             own.clock_odds = code_of_odds(LEAST_CLOCK_ODDS)
     if first:
         _first_poll(state, page, polled_at, dated, last_changed_at)
     else:
         refresh_models(state, page)
         elapsed = operational_time(state, page, polled_at)
-        if changed and own.span > 0 and by_clock(own, common):
+        if changed and own.dates < 0 and by_clock(own, common):
             elapsed = max(elapsed, DAY)  # out of its window no part of a day has passed
         row, table = common.likely, CHANGED_TABLE if changed else UNCHANGED_TABLE
         put(row, lattice_row(common.tables[table], time_step(elapsed)))
@@ -217,7 +217,7 @@ def learn(state: IndexState, observation: Any) -> None:
                 note_change(state, page, begin, end)
             if believed and unasked:
                 learn_tick(own, polled_at, last_changed_at)
-            elif unasked and own.dates == 0 and common.late:
+            elif unasked and own.dates <= 0 and common.late:
                 learn_window(own, own.seen_at, polled_at)
         else:
             learn_doubtful_poll(

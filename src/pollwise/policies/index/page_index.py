@@ -198,10 +198,10 @@ def _window_passed(tick: float, span: float, time: float) -> float:
 @kernel(forceinline=True, allocates=False)
 def _ticks(tick: float, span: float, begin: float, end: float) -> float:
     """How often a time of the day came between two times; of a window, the share that passed."""
-    ticks = math.floor((end - tick) / DAY) - math.floor((begin - tick) / DAY)
+    ticks = float(math.floor((end - tick) / DAY) - math.floor((begin - tick) / DAY))
     if span > 0.0:
         ticks += _window_passed(tick, span, end) - _window_passed(tick, span, begin)
-    return float(ticks)
+    return ticks
 
 
 @kernel(forceinline=True, allocates=False)

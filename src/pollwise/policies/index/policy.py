@@ -56,9 +56,9 @@ from pollwise.policies.index.state import (
     INDEX_SHARED,
     INDEX_SITE,
     MOST_CHANGES,
+    MOST_DATES,
     MOST_POLLS,
     ODDS_UNIT,
-    SPAN_UNIT,
     SPELL_COUNT,
     SUMMARY,
     TICK_UNIT,
@@ -111,14 +111,13 @@ _PAGE_LEARNED = (
     "dates",
     "date_odds",
     "tick",
-    "span",
     "clock_odds",
     "burst_odds",
     "young",
 )
 _COUNTED = {"changes": "f4", "reverts": "f4", "dates": "i4"}
 """Numbers that are saved in another type than they are kept in."""
-_UNITS = {"date_odds": ODDS_UNIT, "tick": TICK_UNIT, "span": SPAN_UNIT, "clock_odds": ODDS_UNIT}
+_UNITS = {"date_odds": ODDS_UNIT, "tick": TICK_UNIT, "clock_odds": ODDS_UNIT}
 """Fields that are kept in units of their own, and saved without."""
 _SIGNAL_LEARNED = ("signal", "signalled_at", "signals", "true_signals")
 _AT_FIRST: dict[str, Any] = {
@@ -415,13 +414,8 @@ class IndexPolicy(CompiledPolicy):
         return learned
 
     def upgraded(self, state: StateDict) -> StateDict:
-        """Learned state of versions up to 0.21, which had no windows; see `Upgrading`.
-
-        Version 0.3 had the likelihoods of all rates.
-        """
+        """Learned state of version 0.3, which had the likelihoods of all rates; see `Upgrading`."""
         expected = self.state_dict([])
-        if "page.tick" in state and "page.span" not in state:
-            state = {**state, "page.span": np.zeros_like(state["page.tick"])}
         likelihoods = state.get("page.likelihood", np.empty(0))
         if {*state, "page.first_rate"} != {*expected} or likelihoods.shape[1:] != (RATE_COUNT,):
             return state
@@ -484,7 +478,8 @@ class IndexPolicy(CompiledPolicy):
         if self._learning:
             sound["first rate"] = can_be_first(given["page.first_rate"])
             for name in _COUNTED:
-                sound[f"number of {name}"] = given[f"page.{name}"] >= 0
+                least = -MOST_DATES if name == "dates" else 0  # below 0: see INDEX_PAGE
+                sound[f"number of {name}"] = given[f"page.{name}"] >= least
             for name in _UNITS:  # a whole number cannot be NaN
                 sound[f"value of {name}"] = ~np.isnan(given[f"page.{name}"])
         check_sound("an index policy", sound)

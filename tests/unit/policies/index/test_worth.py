@@ -211,7 +211,7 @@ def test_a_copy_made_at_the_tick_waits_for_the_next_one():
 def in_window(objective, odds: float = 15.0) -> BayesianIndex:
     """A page of 1.2 changes a day, at 4 to 6 o'clock, copied at 12."""
     policy = certain_of(40, objective, clock_odds=odds, tick=21_600.0, seen_at=43_200.0)
-    policy.state.pages["span"][0] = round(7200.0 / SPAN_UNIT)
+    policy.state.pages["dates"][0] = -round(7200.0 / SPAN_UNIT)
     return policy
 
 
