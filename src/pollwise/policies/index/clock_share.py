@@ -56,7 +56,7 @@ def clock_lift(state: IndexState, page: int) -> float:
     Nothing without a date that is believed, or if it does not matter how late in the day a poll is.
     """
     own, common = state.pages[page], state.shared[0]
-    if own.dates == 0 or not common.late or is_doubted(own) or is_stamped(state, own):
+    if own.dates <= 0 or not common.late or is_doubted(own) or is_stamped(state, own):
         return 0.0
     spoken = spoken_for_clock(own)
     mine, self = max(spoken, 0.0), 1.0 if spoken >= 0.0 else 0.0

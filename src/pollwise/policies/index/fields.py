@@ -1,14 +1,30 @@
 """Fields of a page that are kept in another form, to save bytes: compiled functions."""
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.state import ODDS_UNIT, TICK_UNIT, IndexState
+from pollwise.policies.index.state import (
+    MOST_DATES,
+    ODDS_UNIT,
+    SPAN_UNIT,
+    TICK_UNIT,
+    IndexState,
+)
 
-__all__ = ["code_of_odds", "odds_of", "set_tick", "site_of", "sites_of", "tick_of"]
+__all__ = [
+    "code_of_odds",
+    "odds_of",
+    "set_tick",
+    "set_window",
+    "site_of",
+    "sites_of",
+    "span_of",
+    "tick_of",
+]
 
 
 @kernel(forceinline=True, allocates=False)
@@ -47,3 +63,19 @@ def tick_of(own: Any) -> float:
 def set_tick(own: Any, tick: float) -> None:
     """Keep it, to less than a second."""
     own.tick = round(tick / TICK_UNIT) % 65_536
+
+
+@kernel(forceinline=True, allocates=False)
+def span_of(own: Any) -> float:
+    """So many seconds before its tick a page by the clock may change; 0: its tick was told."""
+    return max(-float(own.dates), 0.0) * SPAN_UNIT
+
+
+@kernel(forceinline=True, allocates=False)
+def set_window(own: Any, begin: float, end: float) -> None:
+    """Keep the two times of a day between which a page changes, if by the clock.
+
+    Only of a page that was never told a time.
+    """
+    set_tick(own, end)
+    own.dates = -min(max(math.ceil((end - begin) / SPAN_UNIT), 1), MOST_DATES)

@@ -7,7 +7,7 @@ import numpy as np
 
 from pollwise.kernel_cache import kernel
 from pollwise.policies.index.belief import form_belief, judge_bursts, note_copy, refresh_models
-from pollwise.policies.index.clock import learn_clock, learn_tick, ticks_since_change
+from pollwise.policies.index.clock import learn_clock, learn_tick, learn_window, ticks_since_change
 from pollwise.policies.index.clock_share import count_clock, spoken_for_clock
 from pollwise.policies.index.dates import (
     FOUND_LATE,
@@ -176,12 +176,15 @@ def learn(state: IndexState, observation: Any) -> None:
     dated = dated and not last_changed_at <= own.seen_at
     if is_stamped(state, own):
         dated = False
-        own.clock_odds = code_of_odds(LEAST_CLOCK_ODDS)
+        if own.dates >= 0:
+            own.clock_odds = code_of_odds(LEAST_CLOCK_ODDS)
     if first:
         _first_poll(state, page, polled_at, dated, last_changed_at)
     else:
         refresh_models(state, page)
         elapsed = operational_time(state, page, polled_at)
+        if changed and own.dates < 0 and by_clock(own, common):
+            elapsed = max(elapsed, DAY)  # out of its window no part of a day has passed
         row, table = common.likely, CHANGED_TABLE if changed else UNCHANGED_TABLE
         put(row, lattice_row(common.tables[table], time_step(elapsed)))
         if changed and own.signalled:
@@ -214,6 +217,8 @@ def learn(state: IndexState, observation: Any) -> None:
                 note_change(state, page, begin, end)
             if believed and unasked:
                 learn_tick(own, polled_at, last_changed_at)
+            elif unasked and own.dates <= 0 and common.late:
+                learn_window(own, own.seen_at, polled_at)
         else:
             learn_doubtful_poll(
                 common.likelihood, elapsed, common.tables[UNCHANGED_TABLE], _STANDSTILL

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pollwise.kernel_cache import kernel
-from pollwise.policies.index.fields import odds_of, tick_of
+from pollwise.policies.index.fields import odds_of, span_of, tick_of
 from pollwise.policies.index.groups import share_of
 from pollwise.policies.index.state import (
     AGING_SURGE,
@@ -189,15 +189,28 @@ def _awaited_tick(own: Any) -> float:
 
 
 @kernel(forceinline=True, allocates=False)
-def _ticks(tick: float, begin: float, end: float) -> int:
-    """How often a time of the day came between two times."""
-    return int(math.floor((end - tick) / DAY) - math.floor((begin - tick) / DAY))
+def _window_passed(tick: float, span: float, time: float) -> float:
+    """The share that passed of the window before a tick; 0 out of it."""
+    left = DAY - (time - tick) % DAY
+    return 1.0 - left / span if left < span else 0.0
 
 
 @kernel(forceinline=True, allocates=False)
-def ticks_between(own: Any, begin: float, end: float) -> int:
-    """How often a page that changes by the clock may have changed between two times."""
-    return _ticks(tick_of(own), begin, end)
+def _ticks(tick: float, span: float, begin: float, end: float) -> float:
+    """How often a time of the day came between two times; of a window, the share that passed."""
+    ticks = float(math.floor((end - tick) / DAY) - math.floor((begin - tick) / DAY))
+    if span > 0.0:
+        ticks += _window_passed(tick, span, end) - _window_passed(tick, span, begin)
+    return ticks
+
+
+@kernel(forceinline=True, allocates=False)
+def ticks_between(own: Any, begin: float, end: float) -> float:
+    """How often a page that changes by the clock may have changed between two times.
+
+    Of the window in which it changes that share counts which passed between them.
+    """
+    return _ticks(tick_of(own), span_of(own), begin, end)
 
 
 @kernel(forceinline=True, allocates=False)
@@ -213,6 +226,42 @@ def _clock_row(ticks: int) -> int:
 def _clock_index_at(own: Any, common: Any, row: int) -> float:
     """The index of a page by the clock right after a tick, by the row of `CLOCK_DAYS`."""
     return mean_over(common.belief, common.clock[row]) * own.weight * worth_of(own, common)
+
+
+@kernel(forceinline=True, allocates=False)
+def _clock_index_after(own: Any, common: Any, ticks: float) -> float:
+    """The same after some ticks, and a part of one."""
+    whole = int(ticks)
+    index = _clock_index_at(own, common, _clock_row(whole)) if whole > 0 else 0.0
+    if ticks > whole:
+        index += (ticks - whole) * (_clock_index_at(own, common, _clock_row(whole + 1)) - index)
+    return index
+
+
+@kernel(forceinline=True, allocates=False)
+def _narrowed(common: Any, span: float) -> float:
+    """The factor on the index of a day, if what comes in it comes within a window."""
+    return float(common.scale[time_step(span)] / common.scale[time_step(DAY)])
+
+
+@kernel(allocates=False)
+def _clock_index(own: Any, common: Any, now: float) -> float:
+    """The index of the page weighed last, if it changes by the clock.
+
+    In its window that is the index of a rate: as if the day passed in it.
+    """
+    tick, span = _awaited_tick(own), span_of(own)
+    ticks = _ticks(tick, span, own.seen_at, now)
+    index, passed = 0.0, _window_passed(tick, span, now)
+    if passed > 0.0:
+        waited = min(passed, (now - own.seen_at) / span)
+        index = mean_index(common, common.shares, time_step(waited * DAY))
+        index *= _narrowed(common, span) * common.weight
+        ticks -= waited
+    if ticks > 0.0:
+        late = ((now - tick) % DAY) / DAY if common.late else 0.0
+        index = max(index, _clock_index_after(own, common, ticks) * (1.0 - late))
+    return index
 
 
 @kernel(forceinline=True, allocates=False)
@@ -282,22 +331,42 @@ def index_of(pages: Pages, shared: Shared, page: int, now: float) -> float:
     index = _index_at(common, step)
     if by_clock(own, common):
         index *= _not_by_clock(own, common)
-        tick = _awaited_tick(own)
-        ticks = _ticks(tick, own.seen_at, now)
-        if ticks > 0:
-            late = ((now - tick) % DAY) / DAY if common.late else 0.0
-            at_tick = _clock_index_at(own, common, _clock_row(ticks))
-            index = max(index, at_tick * (1.0 - late))
+        index = max(index, _clock_index(own, common, now))
     return index
 
 
 @kernel(allocates=False)
+def _time_in_window(common: Any, span: float, price: float) -> float:
+    """Seconds in its window after which a page by the clock is worth a price."""
+    price /= _narrowed(common, span) * common.weight
+    low, high = -1, TIME_COUNT
+    while high - low > 1:
+        step = (low + high) // 2
+        if mean_index(common, common.shares, step) >= price:
+            high = step
+        else:
+            low = step
+    return time_at(high) * span / DAY if high < TIME_COUNT else math.inf
+
+
+@kernel(allocates=False)
 def _time_to_tick(own: Any, common: Any, price: float) -> float:
-    """Seconds after its copy was made to the tick at which a page by the clock is worth a price."""
+    """Seconds after its copy was made until a page by the clock is worth a price.
+
+    In its next window, at the end of this, or at a later tick.
+    """
+    tick, span = _awaited_tick(own), span_of(own)
+    passed = (own.seen_at - tick) % DAY  # a copy made at a tick has it behind it
+    begun = _window_passed(tick, span, own.seen_at)
+    if span > 0.0:
+        waits, left = _time_in_window(common, span, price), 1.0 - begun
+        if waits < left * span:
+            return DAY - passed - left * span + waits
+        if begun > 0.0 and waits < span and _clock_index_after(own, common, left) < price:
+            return 2.0 * DAY - passed - span + waits
     for row in range(1, len(CLOCK_DAYS)):
-        if _clock_index_at(own, common, row) >= price:
-            # A copy made at a tick has it behind it.
-            return float(CLOCK_DAYS[row] * DAY - (own.seen_at - _awaited_tick(own)) % DAY)
+        if _clock_index_after(own, common, CLOCK_DAYS[row] - begun) >= price:
+            return float(CLOCK_DAYS[row] * DAY - passed)
     return math.inf
 
 

@@ -56,6 +56,7 @@ from pollwise.policies.index.state import (
     INDEX_SHARED,
     INDEX_SITE,
     MOST_CHANGES,
+    MOST_DATES,
     MOST_POLLS,
     ODDS_UNIT,
     SPELL_COUNT,
@@ -477,7 +478,8 @@ class IndexPolicy(CompiledPolicy):
         if self._learning:
             sound["first rate"] = can_be_first(given["page.first_rate"])
             for name in _COUNTED:
-                sound[f"number of {name}"] = given[f"page.{name}"] >= 0
+                least = -MOST_DATES if name == "dates" else 0  # below 0: see INDEX_PAGE
+                sound[f"number of {name}"] = given[f"page.{name}"] >= least
             for name in _UNITS:  # a whole number cannot be NaN
                 sound[f"value of {name}"] = ~np.isnan(given[f"page.{name}"])
         check_sound("an index policy", sound)

@@ -57,7 +57,7 @@ def _look_at(state: IndexState, spot: int, now: float) -> None:
     if common.learning and now > own.seen_at and not moves and kept.index < math.inf:
         kept.until = own.seen_at + time_until(common.step)
         # What the clocks of other pages say of a dated one counts from its next look on.
-        kept.only_ages = own.dates == 0 or not common.late
+        kept.only_ages = own.dates <= 0 or not common.late
         put(kept.shares, common.shares)
         kept.weight = common.weight
 

@@ -46,6 +46,7 @@ __all__ = [
     "PULLS",
     "RATES_TOGETHER",
     "SEEN_SURGE",
+    "SPAN_UNIT",
     "SPELL_COUNT",
     "STALE_SURGE",
     "SUMMARY",
@@ -101,7 +102,9 @@ INDEX_PAGE = np.dtype(
         ("group", "u1"),  # whose share of the budget it has; 0: the rest
         ("young", "i1"),  # 1: added later than the first pages, and no change of it was seen
         ("signalled", "u1"),  # 1: a signal is pending
-        ("dates", "u1"),  # changes whose time was told, up to MOST_DATES
+        # Changes whose time was told, up to MOST_DATES; below 0: none was, and for so long, in
+        # `SPAN_UNIT`, before its tick it may change, as its polls have found.
+        ("dates", "i1"),
     ]
 )
 """What is kept of each page."""
@@ -133,7 +136,7 @@ MOST_POLLS = 65_535
 
 MOST_CHANGES = 65_535
 """Changes that are counted of a page: older ones count half then."""
-MOST_DATES = 255
+MOST_DATES = 127
 
 INDEX_APART = np.dtype(
     [
@@ -204,6 +207,8 @@ LEAST_CLOCK_ODDS = -6.0
 TELLS_AFTER = 28_800.0
 """Seconds after a change from which its time speaks for the clock: sooner, a page that changes
 every few hours would often agree, too."""
+SPAN_UNIT = TELLS_AFTER / MOST_DATES
+"""Seconds."""
 
 NO_SURGE, SEEN_SURGE, STALE_SURGE, WAITING_SURGE, AGING_SURGE = range(5)
 """What a surge of changes does to the index: nothing; it is seen; the copy is stale; all wait; the

@@ -1,21 +1,25 @@
 """The clock is found where there is one, and polls then come just after the tick."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pollwise.objectives import Age, Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
-from pollwise.policies.index.clock import learn_tick, ticks_since_change
-from pollwise.policies.index.fields import odds_of, tick_of
+from pollwise.policies.index.clock import learn_tick, learn_window, ticks_since_change
+from pollwise.policies.index.fields import code_of_odds, odds_of, span_of, tick_of
 from pollwise.policies.index.page_index import by_clock, ticks_between
 from pollwise.policies.index.state import (
     CLOCK_DAYS,
     CLOCK_TICKS,
     FIRST_CLOCK_ODDS,
     ODDS_UNIT,
+    SPAN_UNIT,
     TICK_UNIT,
 )
 from pollwise.types import Observation, Outcome, Page
@@ -189,3 +193,129 @@ def test_a_change_by_the_clock_says_nothing_of_the_siblings(odds, surged):
     policy.observe([Observation(0, DAY, Outcome.CHANGED)])
     refresh_belief(policy.state, 1)
     assert (policy.state.shared["overlap"][0] > 0.0) == surged
+
+
+def windowed(found: list[tuple[float, float]], odds: float = FIRST_CLOCK_ODDS) -> np.void:
+    """A page of which changes were found between these times."""
+    own = watching(1).state.pages[0]
+    own["clock_odds"] = code_of_odds(odds)
+    for begin, end in found:
+        learn_window(own, begin, end)
+    return own
+
+
+def window(own: np.void) -> tuple[float, float]:
+    """When it begins and ends, in hours of the day."""
+    end = tick_of(own) / HOUR
+    return end - span_of(own) / HOUR, end
+
+
+EXACT = 2 * SPAN_UNIT / HOUR
+
+
+def test_the_window_is_where_all_changes_were_found():
+    own = windowed([(2 * HOUR, 8 * HOUR), (DAY + 4 * HOUR, DAY + 10 * HOUR)])
+    assert window(own) == pytest.approx((4.0, 8.0), abs=EXACT)
+    learn_window(own, 9 * DAY, 9 * DAY + 5 * HOUR)
+    assert window(own) == pytest.approx((4.0, 5.0), abs=EXACT)
+
+
+def test_a_window_may_span_midnight():
+    own = windowed([(DAY - HOUR, DAY + HOUR), (3 * DAY - 2 * HOUR, 3 * DAY + HOUR / 2)])
+    assert window(own) == pytest.approx((-1.0, 0.5), abs=EXACT)
+
+
+def test_a_window_is_not_shorter_than_twenty_minutes():
+    own = windowed([(DAY, DAY + HOUR), (2 * DAY + 1790.0, 2 * DAY + 1810.0)])
+    assert window(own) == pytest.approx((1 / 3, 2 / 3), abs=EXACT)
+
+
+def test_polls_far_apart_say_nothing_of_the_hour():
+    own = windowed([(0.0, 8.1 * HOUR)])
+    assert own["dates"] == 0
+
+
+def test_a_change_just_beside_its_window_widens_it():
+    before = (2 * HOUR, 3 * HOUR)
+    own = windowed([before, (DAY + 3.2 * HOUR, DAY + 6 * HOUR)])
+    assert window(own) == pytest.approx((2.0, 3.2 + 1 / 3), abs=EXACT)
+    own = windowed([before, (DAY - 2 * HOUR, DAY + 1.8 * HOUR)])
+    assert window(own) == pytest.approx((1.8 - 1 / 3, 3.0), abs=EXACT)
+
+
+def test_a_change_far_from_its_window_begins_another_unless_there_is_a_clock():
+    found = [(2 * HOUR, 3 * HOUR), (DAY + 15 * HOUR, DAY + 16 * HOUR)]
+    assert window(windowed(found)) == pytest.approx((15.0, 16.0), abs=EXACT)
+    assert window(windowed(found, 2.0)) == pytest.approx((2.0, 3.0), abs=EXACT)
+
+
+@given(
+    begin=st.floats(0.0, 3.0),
+    waits=st.lists(st.floats(0.0, 2.0), min_size=1, max_size=5),
+    end=st.floats(0.0, 24.0),
+    span=st.floats(0.1, 8.0),
+)
+def test_the_ticks_of_a_window_add_up(begin, waits, end, span):
+    own = windowed([(DAY + (end - span) * HOUR, DAY + end * HOUR)])
+    times = (begin + np.cumsum([0.0, *waits])) * DAY
+    ticks = [ticks_between(own, *pair) for pair in itertools.pairwise(times)]
+    assert min(ticks) >= -1e-9
+    assert sum(ticks) == pytest.approx(ticks_between(own, times[0], times[-1]), abs=1e-9)
+    assert ticks_between(own, times[0], times[0] + 2 * DAY) == pytest.approx(2.0)
+    tick = 5 * DAY + tick_of(own)
+    assert ticks_between(own, tick - span_of(own) / 4, tick) == pytest.approx(0.25, abs=1e-6)
+
+
+class Silent(Pages):
+    """The same pages, but polls tell no time."""
+
+    def poll(self, page: int, now: float) -> Observation:
+        told = super().poll(page, now)
+        return Observation(page, now, told.outcome)
+
+
+def polled_by_itself(kind, count: int = 8, polls_a_day: int = 48) -> tuple[BayesianIndex, Silent]:
+    """A policy that has chosen all of its polls; no page told when it changed."""
+    pages = Silent([kind(np.random.default_rng(seed)) for seed in range(count)])
+    policy = watching(count, objective=Delay())
+    for now in np.arange(HOUR, DAYS * DAY, DAY / polls_a_day):
+        for page in policy.select(now, 1).page_ids.tolist():
+            policy.observe([pages.poll(page, now)])
+    return policy, pages
+
+
+def test_polls_alone_find_the_clock_of_nightly_pages():
+    """Six polls a day and page; the eight pages change within the same ten minutes."""
+    policy, _ = polled_by_itself(nightly)
+    own = policy.state.pages[:8]
+    assert np.all(own["dates"] < 0)
+    assert np.all(own["clock_odds"] > 0)
+    away = (own["tick"] * TICK_UNIT - -own["dates"] * SPAN_UNIT / 2 - NIGHT + DAY / 2) % DAY
+    assert np.all(np.abs(away - DAY / 2) < 2 * HOUR)
+
+
+@pytest.mark.parametrize("kind", [every_six_hours, at_random])
+def test_polls_alone_find_no_clock_where_there_is_none(kind):
+    own = polled_by_itself(kind)[0].state.pages[:8]
+    assert np.mean(own["clock_odds"] > 0) <= 1 / 8
+
+
+def test_a_window_outlives_a_restart():
+    policy, _ = polled_by_itself(nightly)
+    again = watching(8, objective=Delay())
+    again.load_state_dict(policy.state_dict())
+    for name in ("dates", "tick", "clock_odds"):
+        kept, before = again.state.pages[name][:8], policy.state.pages[name][:8]
+        np.testing.assert_array_equal(kept, before)
+
+
+def test_a_told_time_takes_the_place_of_a_window():
+    own = windowed([(2 * HOUR, 3 * HOUR)])
+    learn_tick(own, 2 * DAY, DAY + NIGHT)
+    assert (own["dates"], span_of(own)) == (1, 0.0)
+
+
+def test_a_clock_that_polls_have_found_is_never_sure():
+    """Polls between two windows go on, as one page of thirteen may have none."""
+    policy, _ = polled_by_itself(nightly)
+    assert np.all(policy.state.pages[:8]["clock_odds"] * ODDS_UNIT <= 2.5)

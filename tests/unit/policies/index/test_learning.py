@@ -183,11 +183,14 @@ def test_larger_counts_of_an_earlier_version_are_taken_up_as_the_largest():
     assert after.state.pages["dates"][1] == MOST_DATES
 
 
-@pytest.mark.parametrize("name", ["changes", "reverts", "dates"])
-def test_a_number_below_0_is_damage(name):
+@pytest.mark.parametrize(
+    ("name", "number"), [("changes", -1), ("reverts", -1), ("dates", -MOST_DATES - 1)]
+)
+def test_a_number_that_is_too_low_is_damage(name, number):
+    """Below 0 a number of dates tells of a window, which has a longest."""
     before = flapping(0.3)
     learned = {name: array.copy() for name, array in before.state_dict().items()}
-    learned[f"page.{name}"][0] = -1
+    learned[f"page.{name}"][0] = number
     with pytest.raises(StateError, match=f"damaged: a number of {name} is not one"):
         before.load_state_dict(learned)
 

@@ -12,8 +12,9 @@ from scipy.integrate import cumulative_trapezoid, trapezoid
 
 from pollwise.objectives import Age, Delay, Detection, Ephemeral, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
+from pollwise.policies.index.fields import span_of
 from pollwise.policies.index.page_index import index_of, ticks_between, time_to_reach
-from pollwise.policies.index.state import NO_SURGE, ODDS_UNIT, TICK_UNIT
+from pollwise.policies.index.state import NO_SURGE, ODDS_UNIT, SPAN_UNIT, TICK_UNIT
 from pollwise.policies.index.worth import clock_table, surge_kind
 from pollwise.rates.lattice import RATE_COUNT, RATES, time_at, time_step
 from pollwise.types import Observation, Outcome, Page
@@ -205,6 +206,49 @@ def test_a_copy_made_at_the_tick_waits_for_the_next_one():
     assert ticks_between(state.pages[0], 21_600.0, 21_600.0 + DAY) == 1
     price = clock_table(Detection())[0][1, 40] / 2.0
     assert time_to_reach(state.pages, state.shared, 0, price) == DAY
+
+
+def in_window(objective, odds: float = 15.0) -> BayesianIndex:
+    """A page of 1.2 changes a day, at 4 to 6 o'clock, copied at 12."""
+    policy = certain_of(40, objective, clock_odds=odds, tick=21_600.0, seen_at=43_200.0)
+    policy.state.pages["dates"][0] = -round(7200.0 / SPAN_UNIT)
+    return policy
+
+
+@pytest.mark.parametrize("objective", BY_CLOCK, ids=lambda one: one.name)
+def test_in_its_window_a_page_has_the_index_of_a_rate(objective):
+    """All changes of a day come within two hours, at twelve times the rate."""
+    state = in_window(objective).state
+    span = span_of(state.pages[0])
+    begin = DAY + 21_600.0 - span
+    state.pages["seen_at"][0] = begin - 100.0
+    rate = RATES[40] * DAY / span
+    for waited in (300.0, 1800.0, 5400.0):
+        expected = float(objective.index(np.array([rate]), np.array([waited]))[0])
+        index = index_of(state.pages, state.shared, 0, begin + waited)
+        assert index == pytest.approx(expected, rel=0.04)
+    # A poll within the window begins anew.
+    state.pages["seen_at"][0] = begin + 1800.0
+    expected = float(objective.index(np.array([rate]), np.array([900.0]))[0])
+    assert index_of(state.pages, state.shared, 0, begin + 2700.0) == pytest.approx(
+        expected, rel=0.04
+    )
+
+
+@pytest.mark.parametrize("objective", BY_CLOCK, ids=lambda one: one.name)
+@pytest.mark.parametrize("copied", [0.1, 4.5, 5.9, 7.0, 23.0])
+@pytest.mark.parametrize("waited", [60.0, 900.0, 3600.0, 7000.0])
+def test_a_page_is_due_when_its_index_in_the_window_reaches_the_price(objective, copied, waited):
+    state = in_window(objective).state
+    state.pages["seen_at"][0] = seen_at = copied * 3600.0
+    rate = RATES[40] * DAY / span_of(state.pages[0])
+    price = float(objective.index(np.array([rate]), np.array([waited]))[0])
+    due = seen_at + time_to_reach(state.pages, state.shared, 0, price)
+    in_it = (due - 21_600.0) % DAY >= DAY - 7300.0
+    near = 0.02 * (waited if in_it else due - seen_at) + 5.0  # between its windows, it has a rate
+    assert index_of(state.pages, state.shared, 0, due + near) >= price * 0.999
+    for before in np.linspace(seen_at, due - near, 200)[1:]:
+        assert index_of(state.pages, state.shared, 0, before) < price * 1.001
 
 
 def test_a_price_never_reached_is_never_due():
