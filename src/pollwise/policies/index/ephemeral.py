@@ -117,7 +117,7 @@ class EphemeralIndex:
         self._base = np.full(len(self._decays), 1 / len(self._decays))
         self._shift = epoch / 2
         self._is_exact = decay is not None and epoch == 0.0
-        self._kept = 1 - 1 / memory
+        self._memory = memory
         size = len(self._decays)
         self._source = np.dtype(
             [
@@ -236,7 +236,7 @@ class EphemeralIndex:
         """Take in what a poll brought that covered `elapsed` seconds."""
         own = self._sources[seen.page_id]
         for name in _SUMS:
-            own[name] *= self._kept
+            own[name] *= 1 - 1 / self._memory
         if seen.items is None:
             count = self._count(seen, own, elapsed)
             own["valued"] += count
@@ -244,7 +244,7 @@ class EphemeralIndex:
         else:
             count = len(seen.items)
             self._learn_values(own, seen, elapsed)
-        if own["polls"]:
+        if own["time"] > 0:
             # Beside what the source brought before, whatever is thought of it, with the variance of
             # that difference: a wrong prior makes no batches.
             whole = own["time"] + elapsed
@@ -312,14 +312,14 @@ class EphemeralIndex:
         polls, waits = self._common["clock"][:2]
         usual = waits / polls if polls > 0 else 1.0
         own = self._sources[ids]
-        counted = np.minimum(own["polls"], 1 / (1 - self._kept))
+        counted = np.minimum(own["polls"], self._memory)
         return np.asarray((own["time"] + usual) / (counted + 1.0), np.float64)
 
     def _hopes(self, ids: Ints, rates: Floats) -> Floats:
         """By what factors sources are taken to be better than they look."""
         variances = 1 / self._batches(ids) + 1 / (_VALUE_ITEMS + self._sources["valued"][ids])
         told = rates * self._usual_waits(ids) / self._batch
-        return 1 + np.sqrt(variances) * _bonus(variances * told / (1 - self._kept))
+        return 1 + np.sqrt(variances) * _bonus(variances * told * self._memory)
 
     def _reckon(self, ids: Ints) -> None:
         """Give the queue the indices of sources, for their usual waits."""

@@ -203,6 +203,19 @@ def test_learned_state_goes_on_as_before():
     assert other.select(40.0, 3).page_ids.tolist() == policy.select(40.0, 3).page_ids.tolist()
 
 
+@pytest.mark.parametrize("memory", [1.0, math.inf])
+def test_one_poll_or_all_may_be_remembered(memory):
+    policy = watched(2, decay=1e-9, memory=memory)
+    for n in range(1, 400):
+        for page, count in enumerate((1, 3)):
+            items = tuple(Item(1.0, n - 0.5) for _ in range(count))
+            policy.observe([Observation(page, float(n), Outcome.CHANGED, items=items)])
+    state = policy.state_dict()
+    assert all(np.isfinite(state[name]).all() for name in state if name.startswith("sources."))
+    assert policy.estimate(0).arrival_rate < policy.estimate(1).arrival_rate
+    assert policy.select(500.0, 1).page_ids.tolist() == [1]
+
+
 @pytest.mark.parametrize(
     "options", [{"decay": 0.0}, {"decay": math.nan}, {"epoch": -1.0}, {"memory": 0.5}]
 )
