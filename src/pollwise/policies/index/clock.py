@@ -43,7 +43,8 @@ _TELLING = math.log(29.0)
 """Log-odds of one time: 29 of 30 changes by the clock come near the tick, and 1 of 30 others."""
 _LEAST_CHANCE = 0.03
 _LEAST_RATED = 1e-6
-"""The same for pages that were never told a time, whose polls may follow each other in minutes."""
+"""The least chance that the rate gives a poll, where no time was told: polls may follow each other
+within minutes."""
 _MOST_FOUND = 2.5
 """The highest log-odds of a clock that polls alone have found: one page of thirteen has none. With
 6, changes between two windows wait so long that pages which change every four hours lose 8 %."""
@@ -81,7 +82,7 @@ def learn_window(own: Any, begin: float, end: float) -> None:
     It is that between the last two polls. Just beside the window, this grows; else it begins anew,
     unless the page has a clock.
     """
-    if end - begin > TELLS_AFTER:
+    if not 0.0 < end - begin <= TELLS_AFTER:  # clocks may go back
         return
     half, found = span_of(own) / 2, (end - begin) / 2
     middle = tick_of(own) - half

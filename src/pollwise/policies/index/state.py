@@ -208,7 +208,7 @@ TELLS_AFTER = 28_800.0
 """Seconds after a change from which its time speaks for the clock: sooner, a page that changes
 every few hours would often agree, too."""
 SPAN_UNIT = TELLS_AFTER / MOST_DATES
-"""Seconds."""
+"""Seconds in which the length of a window is kept: the longest is `TELLS_AFTER`."""
 
 NO_SURGE, SEEN_SURGE, STALE_SURGE, WAITING_SURGE, AGING_SURGE = range(5)
 """What a surge of changes does to the index: nothing; it is seen; the copy is stale; all wait; the

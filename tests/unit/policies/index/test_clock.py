@@ -230,8 +230,9 @@ def test_a_window_is_not_shorter_than_twenty_minutes():
     assert window(own) == pytest.approx((1 / 3, 2 / 3), abs=EXACT)
 
 
-def test_polls_far_apart_say_nothing_of_the_hour():
-    own = windowed([(0.0, 8.1 * HOUR)])
+@pytest.mark.parametrize("end", [8.1 * HOUR, 0.0, -HOUR])
+def test_polls_far_apart_or_of_a_clock_that_went_back_say_nothing_of_the_hour(end):
+    own = windowed([(0.0, end)])
     assert own["dates"] == 0
 
 
