@@ -9,10 +9,18 @@ from numpy.typing import NDArray
 from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import LEASED
 from pollwise.policies.index.belief import form_belief
-from pollwise.policies.index.page_index import floor_time, index_of, own_price, time_to_reach
+from pollwise.policies.index.clock_share import clock_lift
+from pollwise.policies.index.page_index import (
+    by_clock,
+    floor_time,
+    index_of,
+    own_price,
+    time_to_reach,
+)
 from pollwise.policies.index.prior import steady_model
 from pollwise.policies.index.state import IndexState
 from pollwise.rates.lattice import CELL, RATE_COUNT, RATES
+from pollwise.units import DAY
 
 __all__ = ["ESTIMATE", "estimates_of"]
 
@@ -35,10 +43,18 @@ ESTIMATE = np.dtype(
 _LOW, _HIGH = 0.05, 0.95
 
 
+@kernel(forceinline=True, allocates=False)
+def _daily(rate: float) -> float:
+    """The rate at which a page by the clock changes: once a day at most."""
+    return -math.expm1(-rate * DAY) / DAY
+
+
 @kernel
 def _rates(state: IndexState, page: int) -> tuple[float, float, float]:
     """The mean of the posterior of a rate over the long run, and its 5 % and 95 % quantiles."""
-    posterior = steady_model(state, page)
+    posterior, common = steady_model(state, page), state.shared[0]
+    common.clock_lift = clock_lift(state, page)
+    is_daily = by_clock(state.pages[page], common)
     total = 0.0
     for j in range(RATE_COUNT):
         total += posterior[j]
@@ -46,13 +62,16 @@ def _rates(state: IndexState, page: int) -> tuple[float, float, float]:
     low = high = RATE_COUNT - 1
     for j in range(RATE_COUNT):
         share = posterior[j] / total
-        mean += share * RATES[j]
+        mean += share * (_daily(RATES[j]) if is_daily else RATES[j])
         if mass < _LOW <= mass + share:
             low = j
         if mass < _HIGH <= mass + share:
             high = j
         mass += share
-    return mean, RATES[low] / CELL, RATES[high] * CELL
+    lowest, highest = RATES[low] / CELL, RATES[high] * CELL
+    if is_daily:
+        lowest, highest = _daily(lowest), _daily(highest)
+    return mean, lowest, highest
 
 
 @kernel
