@@ -24,10 +24,8 @@ from pollwise.settings import WatchSettings, read_settings
 from pollwise.store import Store
 from pollwise.testing.webserver import MisbehavingServer
 
+from .daemons import PATIENCE
 from .preparing import HANGUPS_HEEDED, prepared
-
-PATIENCE = 60.0
-"""Seconds after which a process that says nothing is a failure."""
 
 
 @pytest.fixture
