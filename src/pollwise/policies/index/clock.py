@@ -4,15 +4,15 @@ Where servers tell when a page changed last, many pages change at the same time 
 minutes: they are rebuilt once a night. Such a page has one *tick* a day, and its change rate says
 how likely it is to change at a tick. A poll just after the tick gets the most.
 
-Log-odds say whether a page changes by the clock. Every time that is told raises them if it agrees
-with the tick and lowers them if it does not; if the poll came soon after the tick, agreement says
-nothing, since a page that changes all the time would agree as well. Every poll moves them, too, by
-how well clock and rate predicted its outcome.
+Log-odds say whether a page changes by the clock. Every poll moves them by how well clock and rate
+predicted its outcome, or a time that it told: this raises them if it agrees with the tick and
+lowers them if it does not. If the poll came soon after the change, agreement says nothing, since a
+page that changes all the time would agree as well.
 
-Where no time was ever told, polls alone find the clock: a change lies between two of them, and a
-page by the clock has changed within the same part of the day each time. That is its *window*, which
-ends at the tick; while a part of it has passed, that part of the day's chance has. The functions
-are compiled.
+What is awaited is not the tick alone but a *window* that ends at it: while a part of it has passed,
+that part of the day's chance has. Where times are told it surrounds them. Where none was ever told,
+polls alone find it: a change lies between two of them, and a page by the clock has changed within
+the same part of the day each time. The functions are compiled.
 """
 
 import math
@@ -28,51 +28,47 @@ from pollwise.policies.index.fields import (
     tick_of,
 )
 from pollwise.policies.index.page_index import chance_after, ticks_between
-from pollwise.policies.index.state import LEAST_CLOCK_ODDS, MOST_DATES, TELLS_AFTER, IndexState
+from pollwise.policies.index.state import (
+    LEAST_CLOCK_ODDS,
+    MOST_DATES,
+    TELLS_AFTER,
+    TICK_MARGIN,
+    IndexState,
+)
 from pollwise.units import DAY
 
 __all__ = ["learn_clock", "learn_tick", "learn_window", "ticks_since_change"]
 
-_MARGIN = 1200.0
-"""Seconds after the change that a tick is set to."""
 _NEAR = 1440.0
 """Times of day agree if they differ by fewer seconds."""
 _AT_ANY_TIME = 1.0 / 30.0
 """The share of the changes of a page by the clock that come at another time."""
 _TELLING = math.log(29.0)
 """Log-odds of one time: 29 of 30 changes by the clock come near the tick, and 1 of 30 others."""
-_LEAST_CHANCE = 0.03
-_LEAST_RATED = 1e-6
-"""The least chance that the rate gives a poll, where no time was told: polls may follow each other
-within minutes."""
-_MOST_FOUND = 2.5
-"""The highest log-odds of a clock that polls alone have found: one page of thirteen has none. With
-6, changes between two windows wait so long that pages which change every four hours lose 8 %."""
+_LEAST_CHANCE = 1e-6
+"""The least chance that the rate gives a poll: polls may follow each other within minutes."""
+_MOST_ODDS = 2.5
+"""The highest log-odds of a clock: one page of thirteen has none. With 6, changes between two
+windows wait so long that pages which change every four hours lose 8 %."""
+_TOLD_WEIGHT = 4
+"""The tick follows as if it were the mean of so many times told."""
 
 
 @kernel(forceinline=True, allocates=False)
-def _move_odds(own: Any, by: float) -> None:
-    moved = odds_of(own.clock_odds) + by
-    most = -LEAST_CLOCK_ODDS if own.dates >= 0 else _MOST_FOUND
-    own.clock_odds = code_of_odds(min(max(moved, LEAST_CLOCK_ODDS), most))
+def _from_tick(own: Any, changed_at: float) -> float:
+    """Seconds from the tick of a page to the one that the time of a change, as told, asks for."""
+    return (changed_at + TICK_MARGIN - tick_of(own) + DAY / 2) % DAY - DAY / 2
 
 
 @kernel(allocates=False)
-def learn_tick(own: Any, polled_at: float, changed_at: float) -> None:
-    """Compare the time of a change, as told, with the tick of a page."""
-    time = (changed_at + _MARGIN) % DAY
-    if own.dates > 0:
-        apart = abs((time - tick_of(own) + 1.5 * DAY) % DAY - 0.5 * DAY)
-        agrees = apart < _NEAR
-        if not agrees:
-            _move_odds(own, -_TELLING)
-        elif polled_at - changed_at > TELLS_AFTER:
-            _move_odds(own, _TELLING)
-        if agrees or own.clock_odds < 0:
-            set_tick(own, time)
-    else:
-        set_tick(own, time)
+def learn_tick(own: Any, changed_at: float) -> None:
+    """Move the tick of a page towards the time of a change, as told; or to it, without a clock."""
+    apart = _from_tick(own, changed_at)
     own.dates = min(max(own.dates, 0) + 1, MOST_DATES)
+    if own.dates > 1 and abs(apart) < _NEAR:
+        set_tick(own, tick_of(own) + apart / min(own.dates, _TOLD_WEIGHT))
+    elif own.dates == 1 or own.clock_odds < 0:
+        set_tick(own, changed_at + TICK_MARGIN)
 
 
 @kernel(allocates=False)
@@ -94,8 +90,8 @@ def learn_window(own: Any, begin: float, end: float) -> None:
     elif gap < _NEAR:
         low, high = max(-half, apart - found), min(half, apart + found)
         if low > high:
-            low, high = (-half, low + _MARGIN) if apart > 0.0 else (high - _MARGIN, half)
-        wider = max(_MARGIN - (high - low), 0.0) / 2
+            low, high = (-half, low + TICK_MARGIN) if apart > 0.0 else (high - TICK_MARGIN, half)
+        wider = max(TICK_MARGIN - (high - low), 0.0) / 2
         set_window(own, middle + low - wider, middle + high + wider)
 
 
@@ -105,7 +101,7 @@ def ticks_since_change(own: Any, changed_at: float, polled_at: float) -> float:
 
     The change is put at the tick nearest to it; below 0: the poll came before that tick.
     """
-    return ticks_between(own, changed_at + _MARGIN + DAY / 2, polled_at)
+    return ticks_between(own, changed_at + TICK_MARGIN + DAY / 2, polled_at)
 
 
 @kernel(allocates=False)
@@ -119,20 +115,29 @@ def _chance_by_clock(state: IndexState, own: Any, polled_at: float) -> float:
     return chance
 
 
-@kernel(allocates=False)
-def learn_clock(state: IndexState, page: int, polled_at: float, changed: bool) -> None:
-    """Compare what clock and rate said of a poll with what it found."""
-    own = state.pages[page]
-    found = own.dates < 0
-    if 0 <= own.dates < 2:
-        return
+@kernel(forceinline=True, allocates=False)
+def _odds_of_chances(state: IndexState, own: Any, polled_at: float, changed: bool) -> float:
+    """How many times likelier a poll finds what it found, of a page by the clock."""
+    by_rate = chance_after(state.shared, polled_at - own.seen_at + state.shared[0].surge)
+    by_rate = min(max(by_rate, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
     by_clock = _chance_by_clock(state, own, polled_at)
-    surge, least = (state.shared[0].surge, _LEAST_RATED) if found else (0.0, _LEAST_CHANCE)
-    by_rate = chance_after(state.shared, polled_at - own.seen_at + surge)
-    by_rate = min(max(by_rate, least), 1.0 - least)
-    if found:
-        by_clock += (by_rate - by_clock) * _AT_ANY_TIME
+    by_clock += (by_rate - by_clock) * _AT_ANY_TIME
+    return by_clock / by_rate if changed else (1.0 - by_clock) / (1.0 - by_rate)
+
+
+@kernel(allocates=False)
+def learn_clock(state: IndexState, page: int, polled_at: float, changed: bool, told: float) -> None:
+    """Compare what clock and rate said of a poll with what it found.
+
+    That may be a change of a time `told`; NaN: none was told.
+    """
+    own = state.pages[page]
+    if own.dates == 0:
+        return
+    agrees = abs(_from_tick(own, told)) < _NEAR
+    if own.dates < 0 or math.isnan(told) or (agrees and polled_at - told <= TELLS_AFTER):
+        moved = math.log(_odds_of_chances(state, own, polled_at, changed))
     else:
-        by_clock = min(max(by_clock, least), 1.0 - least)
-    odds = by_clock / by_rate if changed else (1.0 - by_clock) / (1.0 - by_rate)
-    _move_odds(own, math.log(odds))
+        moved = _TELLING if agrees else -_TELLING
+    moved += odds_of(own.clock_odds)
+    own.clock_odds = code_of_odds(min(max(moved, LEAST_CLOCK_ODDS), _MOST_ODDS))

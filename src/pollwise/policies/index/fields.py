@@ -11,6 +11,7 @@ from pollwise.policies.index.state import (
     MOST_DATES,
     ODDS_UNIT,
     SPAN_UNIT,
+    TICK_MARGIN,
     TICK_UNIT,
     IndexState,
 )
@@ -67,8 +68,8 @@ def set_tick(own: Any, tick: float) -> None:
 
 @kernel(forceinline=True, allocates=False)
 def span_of(own: Any) -> float:
-    """So many seconds before its tick a page by the clock may change; 0: its tick was told."""
-    return max(-float(own.dates), 0.0) * SPAN_UNIT
+    """So many seconds before its tick a page by the clock may change."""
+    return 2.0 * TICK_MARGIN if own.dates > 0 else -float(own.dates) * SPAN_UNIT
 
 
 @kernel(forceinline=True, allocates=False)

@@ -147,7 +147,7 @@ def _first_poll(state: IndexState, page: int, polled_at: float, dated: bool, tol
             learn_first_date(common.likelihood, own.young, since, unchanged)
         elif since > DAY:  # sooner, it may be that of a nightly rebuild
             learn_poll(common.likelihood, since, unchanged)
-        learn_tick(own, polled_at, told)
+        learn_tick(own, told)
         own.spell = since
         common.learned += 1
 
@@ -183,7 +183,7 @@ def learn(state: IndexState, observation: Any) -> None:
     else:
         refresh_models(state, page)
         elapsed = operational_time(state, page, polled_at)
-        if changed and own.dates < 0 and by_clock(own, common):
+        if changed and by_clock(own, common):
             elapsed = max(elapsed, DAY)  # out of its window no part of a day has passed
         row, table = common.likely, CHANGED_TABLE if changed else UNCHANGED_TABLE
         put(row, lattice_row(common.tables[table], time_step(elapsed)))
@@ -198,11 +198,11 @@ def learn(state: IndexState, observation: Any) -> None:
         unasked = not own.signalled
         if unasked and not by_clock(own, common):
             note_poll(state, page, polled_at - own.seen_at, changed)
+        believed = changed and dated and not is_doubted(own)
         if unasked:
-            learn_clock(state, page, polled_at, changed)
+            learn_clock(state, page, polled_at, changed, last_changed_at if believed else math.nan)
         forget(common.likelihood)
         if changed:
-            believed = dated and not is_doubted(own)
             spell = last_changed_at - own.seen_at if believed else elapsed
             if unasked:
                 _end_spell(state, page, spell, ~seed)
@@ -216,7 +216,7 @@ def learn(state: IndexState, observation: Any) -> None:
                     begin = end = last_changed_at
                 note_change(state, page, begin, end)
             if believed and unasked:
-                learn_tick(own, polled_at, last_changed_at)
+                learn_tick(own, last_changed_at)
             elif unasked and own.dates <= 0 and common.late:
                 learn_window(own, own.seen_at, polled_at)
         else:

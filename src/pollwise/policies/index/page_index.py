@@ -61,6 +61,9 @@ __all__ = [
 
 _UNTOLD = -1.5
 """Log-odds of the clock below which no date of a page has spoken for it."""
+_MOST_LIFTED = 4.0
+"""The highest log-odds of a clock for which other pages speak, too. Without a bound opendata waits
+18 % longer at 4 polls a day and page."""
 SURELY = 0.8
 """The chance of a change from which patience ends, where slow rates are hopeful."""
 _FEW_CHANGES = 1.0
@@ -169,7 +172,8 @@ def by_clock(own: Any, common: Any) -> bool:
 @kernel(forceinline=True, allocates=False)
 def _not_by_clock(own: Any, common: Any) -> float:
     """The probability that a page changes at any time, and not by the clock."""
-    return 1.0 / (1.0 + math.exp(odds_of(own.clock_odds) + common.clock_lift))
+    odds = min(odds_of(own.clock_odds) + common.clock_lift, _MOST_LIFTED)
+    return 1.0 / (1.0 + math.exp(odds))
 
 
 @kernel(forceinline=True, allocates=False)
@@ -186,6 +190,12 @@ def _awaited_tick(own: Any) -> float:
     after its tick, a page that changes every few hours would look like one that changes once a day.
     """
     return tick_of(own) + (TELLS_AFTER if odds_of(own.clock_odds) < _UNTOLD else 0.0)
+
+
+@kernel(forceinline=True, allocates=False)
+def _awaited_span(own: Any, common: Any) -> float:
+    """The window before that, in which polls pay; 0: not where one at its end is as good."""
+    return span_of(own) if common.late else 0.0
 
 
 @kernel(forceinline=True, allocates=False)
@@ -250,7 +260,7 @@ def _clock_index(own: Any, common: Any, now: float) -> float:
 
     In its window that is the index of a rate: as if the day passed in it.
     """
-    tick, span = _awaited_tick(own), span_of(own)
+    tick, span = _awaited_tick(own), _awaited_span(own, common)
     ticks = _ticks(tick, span, own.seen_at, now)
     index, passed = 0.0, _window_passed(tick, span, now)
     if passed > 0.0:
@@ -355,7 +365,7 @@ def _time_to_tick(own: Any, common: Any, price: float) -> float:
 
     In its next window, at the end of this, or at a later tick.
     """
-    tick, span = _awaited_tick(own), span_of(own)
+    tick, span = _awaited_tick(own), _awaited_span(own, common)
     passed = (own.seen_at - tick) % DAY  # a copy made at a tick has it behind it
     begun = _window_passed(tick, span, own.seen_at)
     if span > 0.0:

@@ -53,6 +53,7 @@ __all__ = [
     "SUMMED_SPELLS",
     "SURGES",
     "TELLS_AFTER",
+    "TICK_MARGIN",
     "TICK_UNIT",
     "TILTS",
     "UNCHANGED_TABLE",
@@ -207,6 +208,8 @@ LEAST_CLOCK_ODDS = -6.0
 TELLS_AFTER = 28_800.0
 """Seconds after a change from which its time speaks for the clock: sooner, a page that changes
 every few hours would often agree, too."""
+TICK_MARGIN = 1200.0
+"""Seconds after a change, as told, that a tick is set to; its window begins as long before."""
 SPAN_UNIT = TELLS_AFTER / MOST_DATES
 """Seconds in which the length of a window is kept: the longest is `TELLS_AFTER`."""
 
