@@ -30,6 +30,7 @@ from pollwise.policies.index.fields import (
 from pollwise.policies.index.page_index import chance_after, ticks_between
 from pollwise.policies.index.state import (
     LEAST_CLOCK_ODDS,
+    MOST_CLOCK_ODDS,
     MOST_DATES,
     TELLS_AFTER,
     TICK_MARGIN,
@@ -47,9 +48,9 @@ _TELLING = math.log(29.0)
 """Log-odds of one time: 29 of 30 changes by the clock come near the tick, and 1 of 30 others."""
 _LEAST_CHANCE = 1e-6
 """The least chance that the rate gives a poll: polls may follow each other within minutes."""
-_MOST_ODDS = 2.5
-"""The highest log-odds of a clock: one page of thirteen has none. With 6, changes between two
-windows wait so long that pages which change every four hours lose 8 %."""
+_MOST_FOUND = 2.5
+"""The highest log-odds of a clock that polls alone have found: one page of thirteen has none. With
+6, changes between two windows wait so long that pages which change every four hours lose 8 %."""
 _TOLD_WEIGHT = 4
 """The tick follows as if it were the mean of so many times told."""
 
@@ -140,4 +141,5 @@ def learn_clock(state: IndexState, page: int, polled_at: float, changed: bool, t
     else:
         moved = _TELLING if agrees else -_TELLING
     moved += odds_of(own.clock_odds)
-    own.clock_odds = code_of_odds(min(max(moved, LEAST_CLOCK_ODDS), _MOST_ODDS))
+    most = _MOST_FOUND if own.dates < 0 else MOST_CLOCK_ODDS
+    own.clock_odds = code_of_odds(min(max(moved, LEAST_CLOCK_ODDS), most))

@@ -20,6 +20,7 @@ from pollwise.policies.index.state import (
     CLOCK_OCTAVE,
     CLOCK_TICKS,
     INDEX_TABLE,
+    MOST_CLOCK_ODDS,
     NO_SURGE,
     STALE_SURGE,
     TELLS_AFTER,
@@ -61,9 +62,6 @@ __all__ = [
 
 _UNTOLD = -1.5
 """Log-odds of the clock below which no date of a page has spoken for it."""
-_MOST_LIFTED = 4.0
-"""The highest log-odds of a clock for which other pages speak, too. Without a bound opendata waits
-18 % longer at 4 polls a day and page."""
 SURELY = 0.8
 """The chance of a change from which patience ends, where slow rates are hopeful."""
 _FEW_CHANGES = 1.0
@@ -172,7 +170,7 @@ def by_clock(own: Any, common: Any) -> bool:
 @kernel(forceinline=True, allocates=False)
 def _not_by_clock(own: Any, common: Any) -> float:
     """The probability that a page changes at any time, and not by the clock."""
-    odds = min(odds_of(own.clock_odds) + common.clock_lift, _MOST_LIFTED)
+    odds = min(odds_of(own.clock_odds) + common.clock_lift, MOST_CLOCK_ODDS)
     return 1.0 / (1.0 + math.exp(odds))
 
 

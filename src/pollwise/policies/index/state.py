@@ -35,6 +35,7 @@ __all__ = [
     "INDEX_TABLE",
     "LEAST_CLOCK_ODDS",
     "MOST_CHANGES",
+    "MOST_CLOCK_ODDS",
     "MOST_DATES",
     "MOST_POLLS",
     "NEW",
@@ -205,6 +206,9 @@ CLOCK_DAYS = np.concatenate([np.arange(CLOCK_TICKS + 1), _FARTHER.astype(np.int6
 FIRST_CLOCK_ODDS = -3.5
 LEAST_CLOCK_ODDS = -6.0
 """Log-odds of a page whose dates say that it has no clock, or are not believed."""
+MOST_CLOCK_ODDS = 4.0
+"""The highest log-odds of a page that has one, with what other pages add: one of 55 changes at any
+time. Without a bound to that opendata waits 18 % longer at 4 polls a day and page."""
 TELLS_AFTER = 28_800.0
 """Seconds after a change from which its time speaks for the clock: sooner, a page that changes
 every few hours would often agree, too."""
