@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pollwise.objectives import Age, Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
-from pollwise.policies.index.clock import learn_tick, learn_window, ticks_since_change
+from pollwise.policies.index.clock import learn_clock, learn_tick, learn_window, ticks_since_change
 from pollwise.policies.index.fields import code_of_odds, odds_of, span_of, tick_of
 from pollwise.policies.index.page_index import by_clock, ticks_between
 from pollwise.policies.index.state import (
@@ -111,10 +111,11 @@ def test_polls_come_just_after_the_tick(objective):
 
 def comparing(times: list[tuple[float, float]]) -> np.void:
     """A page after some (time of the poll, time of the change as told)."""
-    own = watching(1).state.pages[0]
+    state = watching(1).state
     for polled_at, changed_at in times:
-        learn_tick(own, polled_at, changed_at)
-    return own
+        learn_clock(state, 0, polled_at, True, changed_at)
+        learn_tick(state.pages[0], changed_at)
+    return state.pages[0]
 
 
 def test_the_first_date_only_sets_the_tick():
@@ -128,12 +129,26 @@ def test_times_of_day_agree_across_midnight():
     assert odds_of(own["clock_odds"]) == pytest.approx(
         FIRST_CLOCK_ODDS + math.log(29), abs=ODDS_UNIT / 2
     )
-    assert tick_of(own) == pytest.approx(100.0, abs=TICK_UNIT / 2)
+    assert tick_of(own) == pytest.approx(0.0, abs=TICK_UNIT)
+
+
+def test_the_tick_is_near_the_mean_of_what_was_told():
+    times = [NIGHT + 60.0 * minute for minute in (0, 10, 5, 5, 13)]
+    own = comparing([((n + 1) * DAY, n * DAY + time) for n, time in enumerate(times)])
+    assert tick_of(own) == pytest.approx(NIGHT + 420.0 + 1200.0, abs=3 * TICK_UNIT)
 
 
 def test_agreement_says_nothing_soon_after_the_tick_and_difference_always_does():
-    soon = comparing([(DAY, NIGHT), (2 * DAY + NIGHT + 600.0, 2 * DAY + NIGHT)])
-    assert odds_of(soon["clock_odds"]) == FIRST_CLOCK_ODDS
+    """Nothing but what the poll says that finds the change."""
+    policy = watching(1)
+    policy.observe([Observation(0, DAY, Outcome.CHANGED, last_changed_at=NIGHT)])
+    refresh_belief(policy.state, 0)
+    own, moved = policy.state.pages[0], []
+    for told in (math.nan, 2 * DAY + NIGHT):
+        own["clock_odds"] = 0
+        learn_clock(policy.state, 0, 2 * DAY + NIGHT + 600.0, True, told)
+        moved.append(odds_of(own["clock_odds"]))
+    assert moved[0] == moved[1] < 1.0
     late = comparing([(DAY, NIGHT), (2 * DAY + 5 * HOUR, 2 * DAY + 4.5 * HOUR)])
     assert odds_of(late["clock_odds"]) == -6.0  # the least that they become
 
@@ -312,8 +327,9 @@ def test_a_window_outlives_a_restart():
 
 def test_a_told_time_takes_the_place_of_a_window():
     own = windowed([(2 * HOUR, 3 * HOUR)])
-    learn_tick(own, 2 * DAY, DAY + NIGHT)
-    assert (own["dates"], span_of(own)) == (1, 0.0)
+    learn_tick(own, DAY + NIGHT)
+    assert own["dates"] == 1
+    assert window(own) == pytest.approx((3 - 1 / 3, 3 + 1 / 3), abs=EXACT)
 
 
 def test_a_clock_that_polls_have_found_is_never_sure():

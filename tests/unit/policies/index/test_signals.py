@@ -199,11 +199,11 @@ def test_a_page_that_changes_by_the_clock_can_be_signalled(objective: Objective)
     policy.add([Page(n, seen_at=0.0) for n in range(3)])
     policy.observe([Observation(n, 9.9 * day, Outcome.CHANGED) for n in range(3)])
     at_any_time = policy.estimate(0, 10.2 * day).index
-    policy.state.pages["clock_odds"][0] = code_of_odds(5.0)
+    policy.state.pages["clock_odds"][0] = code_of_odds(3.0)
     set_tick(policy.state.pages[0], 0.5 * day)
     before = policy.estimate(0, 10.2 * day)
     # It is not yet noon, and by these odds it hardly changes at another time.
-    assert before.index == pytest.approx(at_any_time / (1.0 + math.exp(5.0)), rel=1e-5)
+    assert before.index == pytest.approx(at_any_time / (1.0 + math.exp(3.0)), rel=1e-5)
     policy.signal([0], 10.1 * day)
     after = policy.estimate(0, 10.2 * day)
     assert after.index > 10.0 * before.index
