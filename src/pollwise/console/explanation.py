@@ -21,6 +21,7 @@ from pollwise.types import Outcome
 
 __all__ = [
     "collected_reason_told",
+    "hours_told",
     "match_told",
     "print_explanation",
     "reason_told",
@@ -131,6 +132,7 @@ def _print_watched(page: Explanation, db: Place) -> None:
         *([("name", page.name)] if page.name else []),
         *_polls(page),
         ("change rate", _rate(page)),
+        *([("changes daily", hours)] if (hours := hours_told(page)) else []),
         ("learned from", sources_told(page.learned_from)),
         ("changed by now", "-" if page.chance is None else f"with probability {page.chance:.2f}"),
         ("weight, cost", f"{plain(page.weight)}, {plain(page.cost)}"),
@@ -244,6 +246,14 @@ def _rate(page: Explanation) -> str:
         return not_known(page.learned_from.polls, page.learned_from.polls_needed)
     low, high = page.changes_per_day_between
     return rate_between(page.changes_per_day, low, high, "90 %")
+
+
+def hours_told(page: Explanation) -> str:
+    """Between which times of the day a page changes that does so by the clock; empty: at any."""
+    if page.daily_between is None:
+        return ""
+    begin, end = (f"{at // 3600:02.0f}:{at % 3600 // 60:02.0f}" for at in page.daily_between)
+    return f"between {begin} and {end} UTC"
 
 
 def sources_told(learned: RateSources) -> str:

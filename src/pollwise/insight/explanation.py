@@ -37,6 +37,7 @@ from pollwise.web.urls import canonical
 
 if TYPE_CHECKING:
     from pollwise.insight.knowledge import Knowledge
+    from pollwise.policies.index.bayes_index import PageEstimate
 
 __all__ = [
     "Explanation",
@@ -99,7 +100,9 @@ class Explanation:
     was not made; `recent` polls are newest first. `versions`
     counts the stored ones. `changes_per_day_between` is the central 90 % interval of
     `changes_per_day`. `chance` is the probability that the page has changed since its copy was
-    made; None: there is no copy. All three are None as long as too few polls told something.
+    made; None: there is no copy. If the page changes by the clock, it does so in the part of the
+    day that `daily_between` bounds: seconds since midnight UTC, the first perhaps the later one.
+    All four are None as long as too few polls told something.
 
     `index` and `due_at` may be infinite: a page without a copy comes before all others, and one
     whose index never reaches the `price` of a poll is due at `latest_poll_at`. `host_price` is the
@@ -141,6 +144,7 @@ class Explanation:
     postponed: Postponed | None
     changes_per_day: float | None
     changes_per_day_between: tuple[float, float] | None
+    daily_between: tuple[float, float] | None
     chance: float | None
     learned_from: RateSources
     index: float
@@ -235,6 +239,7 @@ def explain(
         changes_per_day_between=(
             (estimate.rate_low * DAY, estimate.rate_high * DAY) if is_known else None
         ),
+        daily_between=_daily_between(estimate) if is_known else None,
         chance=chance if is_known and has_copy else None,
         learned_from=_sources(known, page.id, evidence, recent),
         index=estimate.index,
@@ -320,6 +325,12 @@ def _record(store: StoreReader, db: Place, address: str) -> PageRecord:
             f"{address} is not watched in {db}; `{command(db, 'add', address)}` adds it"
         )
     return record
+
+
+def _daily_between(estimate: "PageEstimate") -> tuple[float, float] | None:
+    if estimate.daily_from is None or estimate.daily_until is None:
+        return None
+    return estimate.daily_from, estimate.daily_until
 
 
 def _dates(recent: Sequence[Observation]) -> int:

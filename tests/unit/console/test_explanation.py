@@ -30,6 +30,7 @@ AFTER_ONE_POLL = Explanation(
     postponed=None,
     changes_per_day=None,
     changes_per_day_between=None,
+    daily_between=None,
     chance=None,
     learned_from=RateSources(0, 7, 0, None, 0.0),
     index=float("inf"),
@@ -131,6 +132,12 @@ def test_after_many_polls(shown):
     assert "change rate 4.7 a day (90 %: 3–6)" in told
     assert "pages like it: every 4 days; 1,990 polls of its own took away 98 % of the" in told
     assert "recent polls changed, changed back, first copy" in told
+
+
+def test_a_page_that_changes_by_the_clock_has_its_hours(shown):
+    told = shown(replace(AFTER_MANY, daily_between=(85_200.0, 1199.0)))
+    assert "changes daily between 23:40 and 00:19 UTC" in told
+    assert "changes daily" not in shown(AFTER_MANY)
 
 
 def test_polls_that_told_nothing_took_away_no_uncertainty(shown):

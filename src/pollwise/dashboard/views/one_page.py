@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from pollwise.console.explanation import (
     collected_reason_told,
+    hours_told,
     match_told,
     reason_told,
     sources_told,
@@ -99,6 +100,7 @@ def one_page_routes(answers: Answers) -> list[Route]:
             versions=[one.version for one in seen.line.versions],
             why="" if explanation is None else _why(explanation),
             match=match_told(explanation) if isinstance(explanation, CollectedExplanation) else "",
+            hours=hours_told(explanation) if isinstance(explanation, Explanation) else "",
             learned=_learned(explanation) if isinstance(explanation, Explanation) else "",
             masked=_masked(explanation),
             most_entries=_most_entries(seen.record),

@@ -53,7 +53,8 @@ class PageEstimate:
     reaches the price; infinite: never, by its index alone. `polls` are those that told whether the
     page had changed.
     `leased`: a poll is under way. `signal` is the probability that it has changed as somebody said
-    at `signalled_at`, since its copy was made; None: nobody did.
+    at `signalled_at`, since its copy was made; None: nobody did. A page that changes by the clock
+    does so between `daily_from` and `daily_until`: seconds of the day, UTC; None: at any time.
     """
 
     change_rate: float
@@ -66,6 +67,8 @@ class PageEstimate:
     leased: bool
     signal: float | None = None
     signalled_at: float | None = None
+    daily_from: float | None = None
+    daily_until: float | None = None
 
 
 def _figure(told: Any) -> Any:

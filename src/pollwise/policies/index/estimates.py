@@ -10,6 +10,7 @@ from pollwise.kernel_cache import kernel
 from pollwise.policies.arrays import LEASED
 from pollwise.policies.index.belief import form_belief
 from pollwise.policies.index.clock_share import clock_lift
+from pollwise.policies.index.fields import span_of, tick_of
 from pollwise.policies.index.page_index import (
     by_clock,
     floor_time,
@@ -36,6 +37,8 @@ ESTIMATE = np.dtype(
         ("leased", "?"),
         ("signal", "f8"),  # NaN: nobody signalled a change
         ("signalled_at", "f8"),
+        ("daily_from", "f8"),  # NaN: not by the clock
+        ("daily_until", "f8"),
     ]
 )
 """The fields are those of `PageEstimate`."""
@@ -91,6 +94,10 @@ def estimates_of(
         if has_copy:
             wait = time_to_reach(state.pages, state.shared, page, told.price)
             told.due_at = own.seen_at + min(wait, floor_time(state.pages, state.shared, page))
+        told.daily_from = told.daily_until = math.nan
+        if by_clock(own, state.shared[0]):
+            told.daily_until = tick_of(own)
+            told.daily_from = (told.daily_until - span_of(own)) % DAY
         told.polls = own.polls
         told.leased = own.where == LEASED
         told.signal = told.signalled_at = math.nan
