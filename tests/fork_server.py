@@ -62,10 +62,14 @@ _MODULES = (
     "pollwise.live.control",
     "pollwise.live.shards",
     "pollwise.live.watching",
+    "pollwise.scrapy",
     "pollwise.store.sqlite.store",
+    "scrapy.cmdline",
+    "scrapy.core.downloader.handlers.http11",
+    "scrapy.downloadermiddlewares.cookies",
     "uvloop",
 )
-"""They load nearly all that the tested commands do, and begin no thread: no fork would have it."""
+"""They load nearly all that the tested commands do, Scrapy's, too, and begin no thread: no fork would have it."""
 _READ_BEFORE = (
     *("LANG", "LC_", "LD_", "MALLOC_", "NUMBA_", "OMP_"),
     *("OPENBLAS_", "OPENSSL_", "PYTHON", "SSL_"),
