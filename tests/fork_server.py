@@ -69,7 +69,8 @@ _MODULES = (
     "scrapy.downloadermiddlewares.cookies",
     "uvloop",
 )
-"""They load nearly all that the tested commands do, Scrapy's, too, and begin no thread: no fork would have it."""
+"""They load nearly all that tested commands and crawls do, and begin no thread: no fork would have
+it."""
 _READ_BEFORE = (
     *("LANG", "LC_", "LD_", "MALLOC_", "NUMBA_", "OMP_"),
     *("OPENBLAS_", "OPENSSL_", "PYTHON", "SSL_"),
