@@ -21,6 +21,7 @@ HERE = Path(__file__).parent
 BENCHMARKS = HERE.parent / "benchmarks"
 COMPILE_ALL_POLICIES = (
     "equivalence/test_compiled_loop.py",
+    "unit/policies/collecting/test_robot.py",
     "unit/policies/index/test_queue.py",
     "unit/policies/index/test_bayes_index.py",
     "unit/policies/index/test_pool.py",
@@ -33,7 +34,6 @@ COMPILE_ALL_POLICIES = (
 LONG = (
     *COMPILE_ALL_POLICIES,
     # The next ones need no kernel of those policies: they are not there yet.
-    "unit/policies/collecting/test_robot.py",
     "live/test_rendering.py",
     "live/test_store_postgres.py",
     "docs/test_site.py",
@@ -44,13 +44,12 @@ LONG = (
     "live/test_scrapy.py",
     "acceptance/test_replay.py",
     "live/test_watch.py",
-    "equivalence/test_live_loop.py",
-    "live/test_collect.py",
     "live/test_frontier.py",
     "acceptance/test_floors.py",
     "live/test_shards.py",
     "acceptance/test_ephemeral.py",
     "live/test_control.py",
+    "live/test_collect.py",
     "acceptance/test_recorded_pages.py",
     "live/test_daemon.py",
     "unit/policies/index/test_groups.py",
@@ -66,6 +65,7 @@ LONG = (
     # Late: they find compiled what they would compile beside the first worker.
     "unit/cli/test_replay.py",
     "unit/cli/test_program.py",
+    "equivalence/test_live_loop.py",
 )
 """The files that take longest, in the order in which they are begun; before all others."""
 
