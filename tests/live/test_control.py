@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import time
+from asyncio import TaskGroup
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -63,13 +64,23 @@ class Programs:
 
 
 @pytest.fixture
-async def programs(tmp_path) -> AsyncIterator[Programs]:
-    programs = Programs(tmp_path)
-    yield programs
-    for process in programs.started:
+async def make_programs() -> AsyncIterator[Callable[[Path], Programs]]:
+    made: list[Programs] = []
+
+    def make(folder: Path) -> Programs:
+        made.append(Programs(folder))
+        return made[-1]
+
+    yield make
+    for process in (process for programs in made for process in programs.started):
         if process.returncode is None:
             process.kill()
             await process.wait()
+
+
+@pytest.fixture
+def programs(make_programs, tmp_path) -> Programs:
+    return make_programs(tmp_path)
 
 
 @pytest.fixture
@@ -178,7 +189,7 @@ async def test_a_list_is_followed_and_once_tells_by_its_status(programs, server,
     watch.kill()
 
 
-async def test_once_tells_by_its_status_that_no_page_could_be_had(programs, server, tmp_path):
+async def no_page_could_be_had(programs: Programs, server: MisbehavingServer) -> None:
     server.set_page("/robots.txt", "", status=503)
     once = ("watch", "--once", "--budget", "6000/minute", "--crawl-delay", "0", "--allow-private")
     status, told = await programs.run(*once, server.url("/a"))
@@ -186,6 +197,23 @@ async def test_once_tells_by_its_status_that_no_page_could_be_had(programs, serv
     # It rests for ten minutes; that it fails is known from the run before.
     status, told = await programs.run("watch", "--once", "--budget", "1/day")
     assert (status, "0 polls, 0 changes, 1 failing or gone" in told) == (0, True)
+
+
+async def all_pages_are_gone(programs: Programs, server: MisbehavingServer) -> None:
+    once = ("watch", "--once", "--budget", "6000/minute")
+    status, told = await programs.run(*once, server.url("/status/404"))
+    assert (status, "gone" in told) == (4, True)
+    assert (await programs.run(*once, server.url("/a")))[0] == 0
+
+
+async def test_once_tells_by_its_status_that_nothing_is_there(make_programs, tmp_path):
+    """Side by side: the second call of each waits for most of a minute until it may try again."""
+    async with MisbehavingServer() as failing, MisbehavingServer() as other, TaskGroup() as both:
+        other.set_page("/a", "<p>text")
+        for case, server in ((no_page_could_be_had, failing), (all_pages_are_gone, other)):
+            folder = tmp_path / case.__name__
+            folder.mkdir()
+            both.create_task(case(make_programs(folder), server), name=case.__name__)
 
 
 async def test_what_was_told_of_pages_without_a_copy_is_not_told_at_the_next_start(
@@ -211,14 +239,6 @@ async def test_what_was_told_of_pages_without_a_copy_is_not_told_at_the_next_sta
         "failed (status 502)"
     ]
     assert "first copies" not in told
-
-
-async def test_once_tells_by_its_status_that_all_pages_are_gone(programs, server):
-    server.set_page("/a", "<p>text")
-    once = ("watch", "--once", "--budget", "6000/minute")
-    status, told = await programs.run(*once, server.url("/status/404"))
-    assert (status, "gone" in told) == (4, True)
-    assert (await programs.run(*once, server.url("/a")))[0] == 0
 
 
 async def test_once_tells_by_its_status_that_a_page_is_gone(programs, server):
