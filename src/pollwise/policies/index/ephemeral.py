@@ -24,8 +24,8 @@ between sources in units of Λ₀².
 A source is taken to be better than it looks by what a poll of it may teach: where waits are longer
 than items live, no index grows any more, and a source that looked bad once would never be polled
 again. Λξ has the relative variance v = 1/(a + N/φ) + 1/(m + n), and the next poll brings b batches;
-with s = R v b for the polls R that are remembered, E[Λξ] is raised by the share √v ψ(s), as in the
-Gittins index of a normal mean.
+with s = R v b, if it teaches for R polls, E[Λξ] is raised by the share √v ψ(s), as in the Gittins
+index of a normal mean.
 
 Sources: the index is that of Avrachenkov and Borkar, "Whittle index policy for crawling ephemeral
 content", 2015, who leave learning to future work; ψ is that of Chick and Gans, "Economic analysis
@@ -59,6 +59,7 @@ _VALUE_ITEMS = 30.0  # m: values are skewed, and few of them say little
 _PSEUDO_SOURCES = 8.0  # what the base prior of the decays, and the first a, count as
 _LIFETIMES = 4.0  # items older than so many 1/μ are worth nothing, and tell little of μ
 _MOST_LOST = 300.0  # -ln f of items that a decay would make worth nothing, so that v/f is finite
+_HORIZON = 30.0  # R: sources change; with more, those that stay as they are are tried for too long
 _LEAST_SCALED, _MOST_SCALED = 1e-12, 100.0
 _REFIT = 1.25  # the priors are fitted again when so many times as many polls were learned from
 _SUMS = ("time", "items", "valued", "faded", "worth")
@@ -123,6 +124,7 @@ class EphemeralIndex:
             [
                 ("where", "i8"),
                 ("weight", "f8"),
+                ("hope", "f8"),  # by what factor it is taken to be better than it looks
                 ("polls", "i8"),
                 ("time", "f8"),  # T
                 ("items", "f8"),  # N
@@ -291,10 +293,14 @@ class EphemeralIndex:
         logs = np.log(self._common["prior"]) + own["faded"] - (1 + count) * np.log(worth)
         chances = np.exp(logs - logs.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
-        # Where items come in batches, each batch says as much as a single item would.
-        prior = self._common["shape"][0] * self._batch
-        time = prior / self._common["rate"][0] + own["time"]
-        return chances, worth / count, (prior + own["items"]) / time
+        return chances, worth / count, self._rates(ids)
+
+    def _rates(self, ids: Ints) -> Floats:
+        """E[Λ]; where items come in batches, each batch says as much as a single item would."""
+        batch = self._batch
+        time = self._common["shape"][0] * batch / self._common["rate"][0]
+        rates = self._batches(ids) * batch / (time + self._sources["time"][ids])
+        return np.asarray(rates, np.float64)
 
     @property
     def _batch(self) -> float:
@@ -307,23 +313,17 @@ class EphemeralIndex:
         known = self._common["shape"][0] + self._sources["items"][ids] / self._batch
         return np.asarray(known, np.float64)
 
-    def _usual_waits(self, ids: Ints) -> Floats:
-        """The mean waits of sources, with one more of the usual length."""
+    def _reckon(self, ids: Ints) -> None:
+        """Give the queue the indices of sources, for their mean waits with a usual one beside."""
         polls, waits = self._common["clock"][:2]
         usual = waits / polls if polls > 0 else 1.0
-        own = self._sources[ids]
-        counted = np.minimum(own["polls"], self._memory)
-        return np.asarray((own["time"] + usual) / (counted + 1.0), np.float64)
-
-    def _hopes(self, ids: Ints, rates: Floats) -> Floats:
-        """By what factors sources are taken to be better than they look."""
+        counted = np.minimum(self._sources["polls"][ids], self._memory)
+        times = (self._sources["time"][ids] + usual) / (counted + 1.0)
         variances = 1 / self._batches(ids) + 1 / (_VALUE_ITEMS + self._sources["valued"][ids])
-        told = rates * self._usual_waits(ids) / self._batch
-        return 1 + np.sqrt(variances) * _bonus(variances * told * self._memory)
-
-    def _reckon(self, ids: Ints) -> None:
-        """Give the queue the indices of sources, for their usual waits."""
-        self._set_indices(ids, self._usual_waits(ids))
+        told = self._rates(ids) * times / self._batch
+        bonus = np.sqrt(variances) * _bonus(variances * told * _HORIZON)
+        self._sources["hope"][ids] = 1 + bonus
+        self._set_indices(ids, times)
 
     def _set_indices(self, ids: Ints, times: Floats) -> None:
         """Give the queue the indices of sources: exact after `times` and after four times that.
@@ -333,7 +333,7 @@ class EphemeralIndex:
         if not len(ids):
             return
         chances, values, rates = self._posterior(ids)
-        weights = self._sources["weight"][ids] * self._hopes(ids, rates)
+        weights = self._sources["weight"][ids] * self._sources["hope"][ids]
         height = (rates * weights)[:, None] * chances * values / self._decays
         if self._is_exact:
             self._queue.set_exactly(ids, height[:, 0], float(self._decays[0]))
