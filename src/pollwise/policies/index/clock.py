@@ -119,7 +119,9 @@ def _chance_by_clock(state: IndexState, own: Any, polled_at: float) -> float:
 @kernel(forceinline=True, allocates=False)
 def _odds_of_chances(state: IndexState, own: Any, polled_at: float, changed: bool) -> float:
     """How many times likelier a poll finds what it found, of a page by the clock."""
-    by_rate = chance_after(state.shared, polled_at - own.seen_at + state.shared[0].surge)
+    # Where times are told, what a surge may have changed is no evidence against the rate.
+    surge = state.shared[0].surge if own.dates < 0 else 0.0
+    by_rate = chance_after(state.shared, polled_at - own.seen_at + surge)
     by_rate = min(max(by_rate, _LEAST_CHANCE), 1.0 - _LEAST_CHANCE)
     by_clock = _chance_by_clock(state, own, polled_at)
     by_clock += (by_rate - by_clock) * _AT_ANY_TIME
@@ -133,7 +135,7 @@ def learn_clock(state: IndexState, page: int, polled_at: float, changed: bool, t
     That may be a change of a time `told`; NaN: none was told.
     """
     own = state.pages[page]
-    if own.dates == 0:
+    if 0 <= own.dates < 2:
         return
     agrees = abs(_from_tick(own, told)) < _NEAR
     if own.dates < 0 or math.isnan(told) or (agrees and polled_at - told <= TELLS_AFTER):
