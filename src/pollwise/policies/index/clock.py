@@ -135,13 +135,15 @@ def learn_clock(state: IndexState, page: int, polled_at: float, changed: bool, t
     That may be a change of a time `told`; NaN: none was told.
     """
     own = state.pages[page]
-    if 0 <= own.dates < 2:
+    if own.dates == 0:
         return
     agrees = abs(_from_tick(own, told)) < _NEAR
-    if own.dates < 0 or math.isnan(told) or (agrees and polled_at - told <= TELLS_AFTER):
-        moved = math.log(_odds_of_chances(state, own, polled_at, changed))
-    else:
+    if own.dates > 0 and not math.isnan(told) and not (agrees and polled_at - told <= TELLS_AFTER):
         moved = _TELLING if agrees else -_TELLING
+    elif own.dates == 1:
+        return
+    else:
+        moved = math.log(_odds_of_chances(state, own, polled_at, changed))
     moved += odds_of(own.clock_odds)
     most = _MOST_FOUND if own.dates < 0 else MOST_CLOCK_ODDS
     own.clock_odds = code_of_odds(min(max(moved, LEAST_CLOCK_ODDS), most))
