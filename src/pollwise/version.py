@@ -2,4 +2,4 @@
 
 __all__ = ["__version__"]
 
-__version__ = "0.22.0"
+__version__ = "0.23.0"
