@@ -181,19 +181,28 @@ def has_told(own: Any) -> bool:
 
 
 @kernel(forceinline=True, allocates=False)
-def _awaited_tick(own: Any) -> float:
-    """The second of the day at which a page by the clock is polled: its tick.
+def _is_untold(own: Any) -> bool:
+    """Whether a page is taken to change by the clock only as others do."""
+    return odds_of(own.clock_odds) < _UNTOLD
 
-    If it is taken for such a one only as others are, it is later, when a date tells: polled right
-    after its tick, a page that changes every few hours would look like one that changes once a day.
+
+@kernel(forceinline=True, allocates=False)
+def _awaited_tick(own: Any) -> float:
+    """The second of the day by which a page by the clock is polled: its tick.
+
+    If only others say that it is one, that is later, when a date tells: polled right after its
+    tick, a page that changes every few hours would look like one that changes once a day.
     """
-    return tick_of(own) + (TELLS_AFTER if odds_of(own.clock_odds) < _UNTOLD else 0.0)
+    return tick_of(own) + (TELLS_AFTER if _is_untold(own) else 0.0)
 
 
 @kernel(forceinline=True, allocates=False)
 def _awaited_span(own: Any, common: Any) -> float:
-    """The window before that, in which polls pay; 0: not where one at its end is as good."""
-    return span_of(own) if common.late else 0.0
+    """The window before that, in which polls pay.
+
+    0: there is none where a poll at its end is as good, or a date would not tell before.
+    """
+    return span_of(own) if common.late and not _is_untold(own) else 0.0
 
 
 @kernel(forceinline=True, allocates=False)
