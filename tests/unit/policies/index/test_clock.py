@@ -332,6 +332,22 @@ def test_a_told_time_takes_the_place_of_a_window():
     assert window(own) == pytest.approx((3 - 1 / 3, 3 + 1 / 3), abs=EXACT)
 
 
+@pytest.mark.parametrize(("hour", "speaks_against"), [(2.2, False), (2.9, False), (9.0, True)])
+def test_the_first_time_that_is_told_is_compared_with_the_window(hour, speaks_against):
+    policy = watching(1, objective=Delay())
+    own = policy.state.pages[0]
+    learn_window(own, DAY + 2 * HOUR, DAY + 3 * HOUR)
+    own["clock_odds"] = code_of_odds(2.0)
+    told = 3 * DAY + hour * HOUR
+    policy.observe([Observation(0, 4 * DAY, Outcome.CHANGED, last_changed_at=told)])
+    assert own["dates"] == 1
+    odds = odds_of(policy.state.pages[0]["clock_odds"])
+    if speaks_against:
+        assert odds == pytest.approx(2.0 - math.log(29), abs=ODDS_UNIT)
+    else:
+        assert abs(odds - 2.0) < 0.2
+
+
 def test_a_clock_that_polls_have_found_is_never_sure():
     """Polls between two windows go on, as one page of thirteen may have none."""
     policy, _ = polled_by_itself(nightly)
