@@ -12,7 +12,7 @@ from pollwise.objectives import Age, Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.clock import learn_clock, learn_tick, learn_window, ticks_since_change
-from pollwise.policies.index.fields import code_of_odds, odds_of, span_of, tick_of
+from pollwise.policies.index.fields import code_of_odds, odds_of, set_tick, span_of, tick_of
 from pollwise.policies.index.page_index import by_clock, ticks_between
 from pollwise.policies.index.state import (
     CLOCK_DAYS,
@@ -346,6 +346,28 @@ def test_the_first_time_that_is_told_is_compared_with_the_window(hour, speaks_ag
         assert odds == pytest.approx(2.0 - math.log(29), abs=ODDS_UNIT)
     else:
         assert abs(odds - 2.0) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("dates", "tick", "hours"),
+    [
+        (5, NIGHT, (NIGHT - 2400.0, NIGHT)),
+        (-10, NIGHT, (NIGHT - 10 * SPAN_UNIT, NIGHT)),
+        (1, 600.0, (DAY - 1800.0, 600.0)),
+        (-127, HOUR, (DAY - 7 * HOUR, HOUR)),
+    ],
+)
+def test_the_hours_are_told_of_a_page_by_the_clock(dates, tick, hours):
+    policy = watching(1, objective=Delay())
+    own = policy.state.pages[0]
+    own["dates"] = dates
+    set_tick(own, tick)
+    own["clock_odds"] = code_of_odds(1.0)
+    told = policy.estimate(0, DAY)
+    assert (told.daily_from, told.daily_until) == pytest.approx(hours, abs=TICK_UNIT)
+    own["clock_odds"] = code_of_odds(-1.0)
+    told = policy.estimate(0, DAY)
+    assert told.daily_from is told.daily_until is None
 
 
 def test_a_clock_that_polls_have_found_is_never_sure():
