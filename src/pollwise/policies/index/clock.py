@@ -27,7 +27,7 @@ from pollwise.policies.index.fields import (
     span_of,
     tick_of,
 )
-from pollwise.policies.index.page_index import chance_after, ticks_between
+from pollwise.policies.index.page_index import chance_after, ticks_between, ticks_since_copy
 from pollwise.policies.index.state import (
     LEAST_CLOCK_ODDS,
     MOST_CLOCK_ODDS,
@@ -102,7 +102,7 @@ def ticks_since_change(own: Any, changed_at: float, polled_at: float) -> float:
 @kernel(allocates=False)
 def _chance_by_clock(state: IndexState, own: Any, polled_at: float) -> float:
     """The probability that a poll finds a change, of a page by the clock."""
-    ticks = ticks_between(own, own.seen_at, polled_at)
+    ticks = ticks_since_copy(own, polled_at)
     whole = math.floor(ticks)
     chance = chance_after(state.shared, whole * DAY) if whole > 0 else 0.0
     if ticks > whole:

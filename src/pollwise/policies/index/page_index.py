@@ -55,6 +55,7 @@ __all__ = [
     "round_time",
     "shortest_round",
     "ticks_between",
+    "ticks_since_copy",
     "time_to_reach",
     "worth_after",
     "worth_of",
@@ -231,6 +232,26 @@ def ticks_between(own: Any, begin: float, end: float) -> float:
 
 
 @kernel(forceinline=True, allocates=False)
+def _awaited_from(own: Any) -> float:
+    """When the next change of a page by the clock may come: after its copy was made.
+
+    Where the time of a change was told, in the window, not before the tick: there is one a day.
+    """
+    if own.dates > 0:
+        changed_at = own.seen_at - own.spell
+        left = (tick_of(own) - changed_at) % DAY
+        if left < span_of(own):
+            return float(max(own.seen_at, changed_at + left))
+    return float(own.seen_at)
+
+
+@kernel(forceinline=True, allocates=False)
+def ticks_since_copy(own: Any, now: float) -> float:
+    """How often a page that changes by the clock may have changed since its copy was made."""
+    return max(ticks_between(own, _awaited_from(own), now), 0.0)
+
+
+@kernel(forceinline=True, allocates=False)
 def _clock_row(ticks: int) -> int:
     """The last one of `CLOCK_DAYS` that is no more."""
     if ticks <= CLOCK_TICKS:
@@ -267,11 +288,13 @@ def _clock_index(own: Any, common: Any, now: float) -> float:
 
     In its window that is the index of a rate: as if the day passed in it.
     """
-    tick, span = _awaited_tick(own), _awaited_span(own, common)
-    ticks = _ticks(tick, span, own.seen_at, now)
+    tick, span, begin = _awaited_tick(own), _awaited_span(own, common), _awaited_from(own)
+    if now <= begin:
+        return 0.0
+    ticks = _ticks(tick, span, begin, now)
     index, passed = 0.0, _window_passed(tick, span, now)
     if passed > 0.0:
-        waited = min(passed, (now - own.seen_at) / span)
+        waited = min(passed, (now - begin) / span)
         index = mean_index(common, common.shares, time_step(waited * DAY))
         index *= _narrowed(common, span) * common.weight
         ticks -= waited
@@ -368,13 +391,13 @@ def _time_in_window(common: Any, span: float, price: float) -> float:
 
 @kernel(allocates=False)
 def _time_to_tick(own: Any, common: Any, price: float) -> float:
-    """Seconds after its copy was made until a page by the clock is worth a price.
+    """Seconds until a page by the clock is worth a price, from when its next change may come.
 
     In its next window, at the end of this, or at a later tick.
     """
-    tick, span = _awaited_tick(own), _awaited_span(own, common)
-    passed = (own.seen_at - tick) % DAY  # a copy made at a tick has it behind it
-    begun = _window_passed(tick, span, own.seen_at)
+    tick, span, begin = _awaited_tick(own), _awaited_span(own, common), _awaited_from(own)
+    passed = (begin - tick) % DAY  # a copy made at a tick has it behind it
+    begun = _window_passed(tick, span, begin)
     if span > 0.0:
         waits, left = _time_in_window(common, span, price), 1.0 - begun
         if waits < left * span:
@@ -401,7 +424,7 @@ def time_to_reach(
     if common.learning:
         _weigh(own, common)
         if by_clock(own, common):
-            by_tick = _time_to_tick(own, common, price)
+            by_tick = _awaited_from(own) - own.seen_at + _time_to_tick(own, common, price)
             price /= _not_by_clock(own, common)
     low, high = -1, TIME_COUNT
     stride, step = TIME_COUNT, TIME_COUNT // 2

@@ -13,7 +13,7 @@ from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.clock import learn_clock, learn_tick, learn_window, ticks_since_change
 from pollwise.policies.index.fields import code_of_odds, odds_of, set_tick, span_of, tick_of
-from pollwise.policies.index.page_index import by_clock, ticks_between
+from pollwise.policies.index.page_index import by_clock, ticks_between, ticks_since_copy
 from pollwise.policies.index.state import (
     CLOCK_DAYS,
     CLOCK_TICKS,
@@ -330,6 +330,28 @@ def test_a_told_time_takes_the_place_of_a_window():
     learn_tick(own, DAY + NIGHT)
     assert own["dates"] == 1
     assert window(own) == pytest.approx((3 - 1 / 3, 3 + 1 / 3), abs=EXACT)
+
+
+@pytest.mark.parametrize("objective", [Detection(), Freshness(), Delay(), Age()])
+def test_after_a_change_in_the_window_the_next_one_is_awaited_the_day_after(objective):
+    policy = watching(1, objective=objective)
+    own = policy.state.pages[0]
+    own["dates"], own["clock_odds"] = 5, code_of_odds(4.0)
+    set_tick(own, NIGHT + 1200.0)
+    told = 3 * DAY + NIGHT
+    tick = 3 * DAY + NIGHT + 1200.0
+    policy.observe([Observation(0, told + 300.0, Outcome.CHANGED, last_changed_at=told)])
+    own = policy.state.pages[0]
+    assert ticks_since_copy(own, tick + HOUR) == 0.0
+    assert ticks_since_copy(own, tick + DAY) == pytest.approx(1.0)
+    assert ticks_since_copy(own, tick + DAY - 1200.0) == pytest.approx(0.5, abs=1e-3)
+    assert policy.chances([0], tick + HOUR)[0] < policy.chances([0], tick + DAY - 1800.0)[0] / 2
+    policy.state.shared["price"] = 0.99 * policy.estimate(0, tick + DAY).index
+    due_at = policy.estimate(0, tick).due_at
+    assert tick + DAY - 2400.0 < due_at < tick + DAY + 1.0
+    # A copy without a change has the rest of the window before it.
+    policy.observe([Observation(0, tick + DAY - 1200.0, Outcome.UNCHANGED)])
+    assert ticks_since_copy(own, tick + DAY) == pytest.approx(0.5, abs=1e-3)
 
 
 @pytest.mark.parametrize(("hour", "speaks_against"), [(2.2, False), (2.9, False), (9.0, True)])
