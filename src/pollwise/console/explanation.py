@@ -132,7 +132,7 @@ def _print_watched(page: Explanation, db: Place) -> None:
         *([("name", page.name)] if page.name else []),
         *_polls(page),
         ("change rate", _rate(page)),
-        *([("changes daily", hours)] if (hours := hours_told(page)) else []),
+        *([("hours of changes", hours)] if (hours := hours_told(page)) else []),
         ("learned from", sources_told(page.learned_from)),
         ("changed by now", "-" if page.chance is None else f"with probability {page.chance:.2f}"),
         ("weight, cost", f"{plain(page.weight)}, {plain(page.cost)}"),
@@ -249,7 +249,7 @@ def _rate(page: Explanation) -> str:
 
 
 def hours_told(page: Explanation) -> str:
-    """Between which times of the day a page changes that does so by the clock; empty: at any."""
+    """Between which times of the day a page changes, if by the clock; else nothing."""
     if page.daily_between is None:
         return ""
     begin, end = (f"{at // 3600:02.0f}:{at % 3600 // 60:02.0f}" for at in page.daily_between)

@@ -14,6 +14,8 @@ from pollwise.insight.knowledge import read_knowledge
 from pollwise.insight.plan import between, plan_of, planned
 from pollwise.insight.snapshot import read_snapshot
 from pollwise.insight.status import status_of
+from pollwise.policies.index.fields import code_of_odds, set_tick
+from pollwise.policies.index.state import TICK_UNIT
 from pollwise.store import Store
 from pollwise.store.records import NewPage
 
@@ -35,6 +37,18 @@ def test_it_stays_as_it_was_while_the_database_changes(db):
         assert explain(snapshot.known, store, URLS[0]).polls == POLLS
         with pytest.raises(InputError, match="added just now"):
             explain(snapshot.known, store, "http://c.example/")
+
+
+def test_the_hours_of_a_page_that_changes_by_the_clock_are_told(db):
+    known = read_knowledge(db)
+    pages = known.policy.state.pages
+    with Store.open(db) as store:
+        (page,) = store.page_ids(URLS[0])
+        assert explain(known, store, URLS[0]).daily_between is None
+        pages["dates"][page], pages["clock_odds"][page] = 5, code_of_odds(1.0)
+        set_tick(pages[page], 600.0)
+        told = explain(known, store, URLS[0]).daily_between
+    assert told == pytest.approx((86_400.0 - 1800.0, 600.0), abs=TICK_UNIT)
 
 
 def test_pages_that_were_never_watched(tmp_path):

@@ -54,7 +54,8 @@ class PageEstimate:
     page had changed.
     `leased`: a poll is under way. `signal` is the probability that it has changed as somebody said
     at `signalled_at`, since its copy was made; None: nobody did. A page that changes by the clock
-    does so between `daily_from` and `daily_until`: seconds of the day, UTC; None: at any time.
+    does so between `daily_from` and `daily_until`: seconds of the day, UTC; None: at any time, or a
+    signal is pending.
     """
 
     change_rate: float

@@ -27,7 +27,7 @@ from pollwise.policies.index.fields import (
     span_of,
     tick_of,
 )
-from pollwise.policies.index.page_index import chance_after, ticks_between
+from pollwise.policies.index.page_index import chance_after, ticks_between, ticks_since_copy
 from pollwise.policies.index.state import (
     LEAST_CLOCK_ODDS,
     MOST_CLOCK_ODDS,
@@ -55,16 +55,10 @@ _TOLD_WEIGHT = 4
 """The tick follows as if it were the mean of so many times told."""
 
 
-@kernel(forceinline=True, allocates=False)
-def _from_tick(own: Any, changed_at: float) -> float:
-    """Seconds from the tick of a page to the one that the time of a change, as told, asks for."""
-    return (changed_at + TICK_MARGIN - tick_of(own) + DAY / 2) % DAY - DAY / 2
-
-
 @kernel(allocates=False)
 def learn_tick(own: Any, changed_at: float) -> None:
     """Move the tick of a page towards the time of a change, as told; or to it, without a clock."""
-    apart = _from_tick(own, changed_at)
+    apart = (changed_at + TICK_MARGIN - tick_of(own) + DAY / 2) % DAY - DAY / 2
     own.dates = min(max(own.dates, 0) + 1, MOST_DATES)
     if own.dates > 1 and abs(apart) < _NEAR:
         set_tick(own, tick_of(own) + apart / min(own.dates, _TOLD_WEIGHT))
@@ -108,7 +102,7 @@ def ticks_since_change(own: Any, changed_at: float, polled_at: float) -> float:
 @kernel(allocates=False)
 def _chance_by_clock(state: IndexState, own: Any, polled_at: float) -> float:
     """The probability that a poll finds a change, of a page by the clock."""
-    ticks = ticks_between(own, own.seen_at, polled_at)
+    ticks = ticks_since_copy(own, polled_at)
     whole = math.floor(ticks)
     chance = chance_after(state.shared, whole * DAY) if whole > 0 else 0.0
     if ticks > whole:
@@ -128,18 +122,28 @@ def _odds_of_chances(state: IndexState, own: Any, polled_at: float, changed: boo
     return by_clock / by_rate if changed else (1.0 - by_clock) / (1.0 - by_rate)
 
 
+@kernel(forceinline=True, allocates=False)
+def _agrees(own: Any, changed_at: float) -> bool:
+    """Whether the time of a change, as told, is near the tick of a page; or in its found window."""
+    apart = abs((changed_at - tick_of(own) + span_of(own) / 2 + DAY / 2) % DAY - DAY / 2)
+    return apart < max(_NEAR, span_of(own) / 2)
+
+
 @kernel(allocates=False)
 def learn_clock(state: IndexState, page: int, polled_at: float, changed: bool, told: float) -> None:
     """Compare what clock and rate said of a poll with what it found.
 
-    That may be a change of a time `told`; NaN: none was told.
+    That may be a change of a time `told`; NaN: none was told. Agreement with a window that polls
+    have found says nothing, as it may be wide.
     """
     own = state.pages[page]
     if own.dates == 0:
         return
-    agrees = abs(_from_tick(own, told)) < _NEAR
-    if own.dates > 0 and not math.isnan(told) and not (agrees and polled_at - told <= TELLS_AFTER):
-        moved = _TELLING if agrees else -_TELLING
+    agrees = _agrees(own, told)
+    if not (agrees or math.isnan(told)):
+        moved = -_TELLING
+    elif agrees and own.dates > 0 and polled_at - told > TELLS_AFTER:
+        moved = _TELLING
     elif own.dates == 1:
         return
     else:

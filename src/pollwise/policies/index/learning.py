@@ -27,7 +27,7 @@ from pollwise.policies.index.evidence import (
     spells_of_page,
 )
 from pollwise.policies.index.fields import code_of_odds
-from pollwise.policies.index.page_index import by_clock, ticks_between
+from pollwise.policies.index.page_index import by_clock, ticks_since_copy
 from pollwise.policies.index.prior import count_pages
 from pollwise.policies.index.sites import note_change, note_poll
 from pollwise.policies.index.state import (
@@ -74,7 +74,7 @@ def operational_time(state: IndexState, page: int, now: float) -> float:
     """
     own, common = state.pages[page], state.shared[0]
     if by_clock(own, common):
-        return max(ticks_between(own, own.seen_at, now) * DAY, 60.0)
+        return max(ticks_since_copy(own, now) * DAY, 60.0)
     return now - own.seen_at + common.surge
 
 

@@ -55,6 +55,7 @@ __all__ = [
     "round_time",
     "shortest_round",
     "ticks_between",
+    "ticks_since_copy",
     "time_to_reach",
     "worth_after",
     "worth_of",
@@ -181,19 +182,28 @@ def has_told(own: Any) -> bool:
 
 
 @kernel(forceinline=True, allocates=False)
-def _awaited_tick(own: Any) -> float:
-    """The second of the day at which a page by the clock is polled: its tick.
+def _is_untold(own: Any) -> bool:
+    """Whether a page is taken to change by the clock only as others do."""
+    return odds_of(own.clock_odds) < _UNTOLD
 
-    If it is taken for such a one only as others are, it is later, when a date tells: polled right
-    after its tick, a page that changes every few hours would look like one that changes once a day.
+
+@kernel(forceinline=True, allocates=False)
+def _awaited_tick(own: Any) -> float:
+    """The second of the day by which a page by the clock is polled: its tick.
+
+    If only others say that it is one, that is later, when a date tells: polled right after its
+    tick, a page that changes every few hours would look like one that changes once a day.
     """
-    return tick_of(own) + (TELLS_AFTER if odds_of(own.clock_odds) < _UNTOLD else 0.0)
+    return tick_of(own) + (TELLS_AFTER if _is_untold(own) else 0.0)
 
 
 @kernel(forceinline=True, allocates=False)
 def _awaited_span(own: Any, common: Any) -> float:
-    """The window before that, in which polls pay; 0: not where one at its end is as good."""
-    return span_of(own) if common.late else 0.0
+    """The window before that, in which polls pay.
+
+    0: there is none where a poll at its end is as good, or a date would not tell before.
+    """
+    return span_of(own) if common.late and not _is_untold(own) else 0.0
 
 
 @kernel(forceinline=True, allocates=False)
@@ -219,6 +229,26 @@ def ticks_between(own: Any, begin: float, end: float) -> float:
     Of the window in which it changes that share counts which passed between them.
     """
     return _ticks(tick_of(own), span_of(own), begin, end)
+
+
+@kernel(forceinline=True, allocates=False)
+def _awaited_from(own: Any) -> float:
+    """When the next change of a page by the clock may come: after its copy was made.
+
+    Where the time of a change was told, in the window, not before the tick: there is one a day.
+    """
+    if own.dates > 0:
+        changed_at = own.seen_at - own.spell
+        left = (tick_of(own) - changed_at) % DAY
+        if left < span_of(own):
+            return float(max(own.seen_at, changed_at + left))
+    return float(own.seen_at)
+
+
+@kernel(forceinline=True, allocates=False)
+def ticks_since_copy(own: Any, now: float) -> float:
+    """How often a page that changes by the clock may have changed since its copy was made."""
+    return max(ticks_between(own, _awaited_from(own), now), 0.0)
 
 
 @kernel(forceinline=True, allocates=False)
@@ -258,11 +288,13 @@ def _clock_index(own: Any, common: Any, now: float) -> float:
 
     In its window that is the index of a rate: as if the day passed in it.
     """
-    tick, span = _awaited_tick(own), _awaited_span(own, common)
-    ticks = _ticks(tick, span, own.seen_at, now)
+    tick, span, begin = _awaited_tick(own), _awaited_span(own, common), _awaited_from(own)
+    if now <= begin:
+        return 0.0
+    ticks = _ticks(tick, span, begin, now)
     index, passed = 0.0, _window_passed(tick, span, now)
     if passed > 0.0:
-        waited = min(passed, (now - own.seen_at) / span)
+        waited = min(passed, (now - begin) / span)
         index = mean_index(common, common.shares, time_step(waited * DAY))
         index *= _narrowed(common, span) * common.weight
         ticks -= waited
@@ -359,13 +391,13 @@ def _time_in_window(common: Any, span: float, price: float) -> float:
 
 @kernel(allocates=False)
 def _time_to_tick(own: Any, common: Any, price: float) -> float:
-    """Seconds after its copy was made until a page by the clock is worth a price.
+    """Seconds until a page by the clock is worth a price, from when its next change may come.
 
     In its next window, at the end of this, or at a later tick.
     """
-    tick, span = _awaited_tick(own), _awaited_span(own, common)
-    passed = (own.seen_at - tick) % DAY  # a copy made at a tick has it behind it
-    begun = _window_passed(tick, span, own.seen_at)
+    tick, span, begin = _awaited_tick(own), _awaited_span(own, common), _awaited_from(own)
+    passed = (begin - tick) % DAY  # a copy made at a tick has it behind it
+    begun = _window_passed(tick, span, begin)
     if span > 0.0:
         waits, left = _time_in_window(common, span, price), 1.0 - begun
         if waits < left * span:
@@ -392,7 +424,7 @@ def time_to_reach(
     if common.learning:
         _weigh(own, common)
         if by_clock(own, common):
-            by_tick = _time_to_tick(own, common, price)
+            by_tick = _awaited_from(own) - own.seen_at + _time_to_tick(own, common, price)
             price /= _not_by_clock(own, common)
     low, high = -1, TIME_COUNT
     stride, step = TIME_COUNT, TIME_COUNT // 2

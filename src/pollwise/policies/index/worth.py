@@ -31,9 +31,9 @@ age        D_1 + ... + D_(n-1)        n D_n - A_n
 D_n = day² [n - (1 - q^n)/ρ + (1 - q^n)/2] is what the day after the nth tick costs in age: its mean
 at the tick, and the half day by which a copy that is out of date ages meanwhile.
 
-Where polls have found a *window* of the day in which the page changes, the chance of that day
-passes in it. Then the index in the window is that of a page with the rate λ day/window, for which
-`page_index` takes the table of rates, and after it that of the tick.
+The chance of a day passes in the *window* before the tick. Except for detection, the index in the
+window is that of a page with the rate λ day/window, for which `page_index` takes the table of
+rates, and after it that of the tick.
 
 For detection a poll later in the day is as good. For the others it gains only what is left of
 the day: with x the worth of the day if the poll waits for the next tick, the price at which that is

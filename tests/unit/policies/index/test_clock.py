@@ -12,8 +12,8 @@ from pollwise.objectives import Age, Delay, Detection, Freshness
 from pollwise.policies.index.bayes_index import BayesianIndex
 from pollwise.policies.index.belief import refresh_belief
 from pollwise.policies.index.clock import learn_clock, learn_tick, learn_window, ticks_since_change
-from pollwise.policies.index.fields import code_of_odds, odds_of, span_of, tick_of
-from pollwise.policies.index.page_index import by_clock, ticks_between
+from pollwise.policies.index.fields import code_of_odds, odds_of, set_tick, span_of, tick_of
+from pollwise.policies.index.page_index import by_clock, ticks_between, ticks_since_copy
 from pollwise.policies.index.state import (
     CLOCK_DAYS,
     CLOCK_TICKS,
@@ -330,6 +330,66 @@ def test_a_told_time_takes_the_place_of_a_window():
     learn_tick(own, DAY + NIGHT)
     assert own["dates"] == 1
     assert window(own) == pytest.approx((3 - 1 / 3, 3 + 1 / 3), abs=EXACT)
+
+
+@pytest.mark.parametrize("objective", [Detection(), Freshness(), Delay(), Age()])
+def test_after_a_change_in_the_window_the_next_one_is_awaited_the_day_after(objective):
+    policy = watching(1, objective=objective)
+    own = policy.state.pages[0]
+    own["dates"], own["clock_odds"] = 5, code_of_odds(4.0)
+    set_tick(own, NIGHT + 1200.0)
+    told = 3 * DAY + NIGHT
+    tick = 3 * DAY + NIGHT + 1200.0
+    policy.observe([Observation(0, told + 300.0, Outcome.CHANGED, last_changed_at=told)])
+    own = policy.state.pages[0]
+    assert ticks_since_copy(own, tick + HOUR) == 0.0
+    assert ticks_since_copy(own, tick + DAY) == pytest.approx(1.0)
+    assert ticks_since_copy(own, tick + DAY - 1200.0) == pytest.approx(0.5, abs=1e-3)
+    assert policy.chances([0], tick + HOUR)[0] < policy.chances([0], tick + DAY - 1800.0)[0] / 2
+    policy.state.shared["price"] = 0.99 * policy.estimate(0, tick + DAY).index
+    due_at = policy.estimate(0, tick).due_at
+    assert tick + DAY - 2400.0 < due_at < tick + DAY + 1.0
+    # A copy without a change has the rest of the window before it.
+    policy.observe([Observation(0, tick + DAY - 1200.0, Outcome.UNCHANGED)])
+    assert ticks_since_copy(own, tick + DAY) == pytest.approx(0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize(("hour", "speaks_against"), [(2.2, False), (2.9, False), (9.0, True)])
+def test_the_first_time_that_is_told_is_compared_with_the_window(hour, speaks_against):
+    policy = watching(1, objective=Delay())
+    own = policy.state.pages[0]
+    learn_window(own, DAY + 2 * HOUR, DAY + 3 * HOUR)
+    own["clock_odds"] = code_of_odds(2.0)
+    told = 3 * DAY + hour * HOUR
+    policy.observe([Observation(0, 4 * DAY, Outcome.CHANGED, last_changed_at=told)])
+    assert own["dates"] == 1
+    odds = odds_of(policy.state.pages[0]["clock_odds"])
+    if speaks_against:
+        assert odds == pytest.approx(2.0 - math.log(29), abs=ODDS_UNIT)
+    else:
+        assert abs(odds - 2.0) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("dates", "tick", "hours"),
+    [
+        (5, NIGHT, (NIGHT - 2400.0, NIGHT)),
+        (-10, NIGHT, (NIGHT - 10 * SPAN_UNIT, NIGHT)),
+        (1, 600.0, (DAY - 1800.0, 600.0)),
+        (-127, HOUR, (DAY - 7 * HOUR, HOUR)),
+    ],
+)
+def test_the_hours_are_told_of_a_page_by_the_clock(dates, tick, hours):
+    policy = watching(1, objective=Delay())
+    own = policy.state.pages[0]
+    own["dates"] = dates
+    set_tick(own, tick)
+    own["clock_odds"] = code_of_odds(1.0)
+    told = policy.estimate(0, DAY)
+    assert (told.daily_from, told.daily_until) == pytest.approx(hours, abs=TICK_UNIT)
+    own["clock_odds"] = code_of_odds(-1.0)
+    told = policy.estimate(0, DAY)
+    assert told.daily_from is told.daily_until is None
 
 
 def test_a_clock_that_polls_have_found_is_never_sure():

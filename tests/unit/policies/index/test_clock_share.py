@@ -107,6 +107,29 @@ def test_a_page_with_one_date_is_awaited_when_a_date_will_tell():
     assert (own["seen_at"] + wait - tick) % DAY == pytest.approx(0.0, abs=2.0)
 
 
+@pytest.mark.parametrize("objective", [Freshness(), Delay(), Age()])
+def test_a_page_of_which_no_date_has_spoken_for_the_clock_has_no_window(objective):
+    """A poll in it would find a change less than eight hours ago, which says nothing."""
+    policy = BayesianIndex(objective=objective)
+    policy.add([Page(0, seen_at=0.0)])
+    nightly(policy, 0, [21, 45])
+    state = policy.state
+    policy.estimate(0, 3 * DAY)
+    own, common = state.pages[0], state.shared[0]
+    now = 3 * DAY + tick_of(own)
+    own["seen_at"] = now - 2 * HOUR
+
+    def index(lift: float, at: float) -> float:
+        common["clock_lift"] = lift
+        return index_of(state.pages, state.shared, 0, at)
+
+    own["clock_odds"] = code_of_odds(5.0)  # without a lift
+    assert index(0.0, now - 60.0) > 2.0 * index(-20.0, now - 60.0) * share(-4.0)
+    own["clock_odds"] = code_of_odds(-2.0)
+    for at in (now - 60.0, now + TELLS_AFTER - 60.0):
+        assert index(8.0, at) == pytest.approx(index(-20.0, at) * share(-4.0))
+
+
 @pytest.mark.parametrize("objective", [Freshness(), Delay(), Age(), Detection()])
 def test_a_page_by_the_clock_is_polled_at_other_times_where_polls_are_cheap(objective):
     policy = BayesianIndex(objective=objective)

@@ -215,7 +215,16 @@ def in_window(objective, odds: float = 15.0) -> BayesianIndex:
     return policy
 
 
-@pytest.mark.parametrize("objective", BY_CLOCK, ids=lambda one: one.name)
+def test_for_detection_a_page_is_awaited_at_the_end_of_its_window():
+    """A poll there finds as much as one before."""
+    state = in_window(Detection()).state
+    at_tick = clock_table(Detection())[0][1, 40]
+    for hour, expected in ((-0.1, 0.0), (0.0, at_tick), (3.0, at_tick)):
+        index = index_of(state.pages, state.shared, 0, DAY + 21_600.0 + hour * 3600.0)
+        assert index == pytest.approx(expected, rel=0.01, abs=0.03)
+
+
+@pytest.mark.parametrize("objective", [Freshness(), Delay(), Age()], ids=lambda one: one.name)
 def test_in_its_window_a_page_has_the_index_of_a_rate(objective):
     """All changes of a day come within two hours, at twelve times the rate."""
     state = in_window(objective).state
