@@ -10,7 +10,16 @@ from markupsafe import Markup
 
 from pollwise.units import DAY, HOUR
 
-__all__ = ["Scale", "drawing", "element", "path", "room_for", "round_steps", "time_steps"]
+__all__ = [
+    "Scale",
+    "drawing",
+    "element",
+    "length_of",
+    "path",
+    "room_for",
+    "round_steps",
+    "time_steps",
+]
 
 _ids = count()
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -105,14 +114,19 @@ def round_steps(high: float, steps: int) -> list[float]:
     return [step * number for number in range(math.ceil(high / step * (1 - 1e-9)) + 1)]
 
 
+def length_of(label: str) -> float:
+    """The width of a text, and rather more."""
+    return len(label) * _CHARACTER
+
+
 def room_for(labels: Iterable[str]) -> float:
     """The width that labels beside an upright axis need, with the gap to it.
 
     >>> room_for(["0", "10"]), room_for(["0", "1,000,000"])
     (46.0, 88.5)
     """
-    longest = max(map(len, labels), default=0)
-    return max(longest * _CHARACTER + 12.0, _LEAST_ROOM)
+    longest = max(map(length_of, labels), default=0.0)
+    return max(longest + 12.0, _LEAST_ROOM)
 
 
 def time_steps(begin: float, end: float, steps: int) -> list[tuple[float, str]]:

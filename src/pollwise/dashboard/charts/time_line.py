@@ -3,7 +3,7 @@
 from markupsafe import Markup
 
 from pollwise.console.quantities import count
-from pollwise.dashboard.charts.drawing import Scale, drawing, element, time_steps
+from pollwise.dashboard.charts.drawing import Scale, drawing, element, length_of, time_steps
 from pollwise.dashboard.wording import ago
 from pollwise.insight.timeline import TimedChange, TimedPoll, TimeLine
 from pollwise.types import Outcome
@@ -65,7 +65,8 @@ def _axis(across: Scale) -> list[Markup]:
     for at, said in time_steps(across.low, across.high, _STEPS):
         x = across(at)
         parts.append(element("line", x1=x, x2=x, y1=10, y2=_AXIS - 6, class_="grid"))
-        parts.append(element("text", said, x=x, y=_AXIS + 8, text_anchor="middle"))
+        middle = min(x, _WIDTH - length_of(said) / 2)  # within the picture, at its end too
+        parts.append(element("text", said, x=middle, y=_AXIS + 8, text_anchor="middle"))
     return parts
 
 

@@ -171,6 +171,16 @@ def test_where_nothing_happened_for_long_the_end_alone_shows_what_was_last(begin
     assert 900 * 0.6 < float(poll.get("cx", 0)) < 900 * 0.85
 
 
+@pytest.mark.parametrize("days", [0.01, 0.3, 3.0, 900.0])
+def test_a_time_at_the_end_of_the_line_is_said_within_the_picture(days):
+    midnight = NOW - NOW % 86_400.0
+    line = replace(LINE, begin=midnight - days * 86_400.0, end=midnight)
+    times = list(ET.fromstring(time_line(line, midnight)).iter("text"))[3:]
+    for text in times:
+        half = 8.5 * len(text.text or "") / 2
+        assert half <= float(text.get("x", 0)) <= 900 - half
+
+
 def test_of_a_page_without_polls_there_is_no_chart():
     empty = replace(LINE, begin=None, end=None, polls=(), changes=(), versions=())
     assert time_line(empty, NOW) == ""
