@@ -55,10 +55,16 @@ _TOLD_WEIGHT = 4
 """The tick follows as if it were the mean of so many times told."""
 
 
+@kernel(forceinline=True, allocates=False)
+def _from_middle(own: Any, time: float) -> float:
+    """Seconds from the middle of the nearest window of a page to a time."""
+    return (time - tick_of(own) + span_of(own) / 2 + DAY / 2) % DAY - DAY / 2
+
+
 @kernel(allocates=False)
 def learn_tick(own: Any, changed_at: float) -> None:
     """Move the tick of a page towards the time of a change, as told; or to it, without a clock."""
-    apart = (changed_at + TICK_MARGIN - tick_of(own) + DAY / 2) % DAY - DAY / 2
+    apart = _from_middle(own, changed_at)
     own.dates = min(max(own.dates, 0) + 1, MOST_DATES)
     if own.dates > 1 and abs(apart) < _NEAR:
         set_tick(own, tick_of(own) + apart / min(own.dates, _TOLD_WEIGHT))
@@ -78,7 +84,7 @@ def learn_window(own: Any, begin: float, end: float) -> None:
     half, found = span_of(own) / 2, (end - begin) / 2
     middle = tick_of(own) - half
     # All else is told from the middle of the window.
-    apart = ((begin + end) / 2 - middle + DAY / 2) % DAY - DAY / 2
+    apart = _from_middle(own, (begin + end) / 2)
     gap = abs(apart) - half - found
     if own.dates == 0 or (gap >= _NEAR and own.clock_odds < 0):
         set_window(own, begin, end)
@@ -125,8 +131,7 @@ def _odds_of_chances(state: IndexState, own: Any, polled_at: float, changed: boo
 @kernel(forceinline=True, allocates=False)
 def _agrees(own: Any, changed_at: float) -> bool:
     """Whether the time of a change, as told, is near the tick of a page; or in its found window."""
-    apart = abs((changed_at - tick_of(own) + span_of(own) / 2 + DAY / 2) % DAY - DAY / 2)
-    return apart < max(_NEAR, span_of(own) / 2)
+    return abs(_from_middle(own, changed_at)) < max(_NEAR, span_of(own) / 2)
 
 
 @kernel(allocates=False)

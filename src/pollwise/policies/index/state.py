@@ -207,8 +207,8 @@ FIRST_CLOCK_ODDS = -3.5
 LEAST_CLOCK_ODDS = -6.0
 """Log-odds of a page whose dates say that it has no clock, or are not believed."""
 MOST_CLOCK_ODDS = 4.0
-"""The highest log-odds of a page that has one, with what other pages add: one of 55 changes at any
-time. Without a bound to that opendata waits 18 % longer at 4 polls a day and page."""
+"""The highest log-odds of the clock of a page, with what other pages add: one such page of 55 has
+none. Without a bound to that opendata waits 18 % longer at 4 polls a day and page."""
 TELLS_AFTER = 28_800.0
 """Seconds after a change from which its time speaks for the clock: sooner, a page that changes
 every few hours would often agree, too."""
