@@ -91,9 +91,13 @@ def rate_between(per_day: float, low: float, high: float, chance: str) -> str:
     ('4.7 a day (90 %: 3–6)', 'every 100 days to 3 a day (90 %)')
     >>> rate_between(0.1, 0.05, 1.0, "90 %")
     'every 10 days (90 %: every 20 days to every 24 hours)'
+    >>> rate_between(0.99, 0.98, 1.0, "90 %")
+    'every 24 hours (90 %)'
     """
     if high > _FAR_APART * low:
         return f"{rate(low)} to {rate(high)} ({chance})"
+    if rate(low) == rate(high):
+        return f"{rate(per_day)} ({chance})"
     if per_day < _FEWEST:
         return f"{rate(per_day)} ({chance}: {rate(low)} to {rate(high)})"
     size, _ = unit_of(per_day)
